@@ -1,0 +1,1 @@
+"""What an agent acts on: commands, the guarded SQLite."""

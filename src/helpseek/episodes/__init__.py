@@ -1,0 +1,1 @@
+"""One run of one task, and many of them."""

@@ -1,0 +1,1 @@
+"""Model backends behind mini-swe-agent's Model protocol."""

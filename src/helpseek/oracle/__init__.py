@@ -1,0 +1,1 @@
+"""The human oracle behind `ask_human`: judges, answer policy, validation."""

@@ -1,0 +1,1 @@
+"""Metrics: SQL match, Ask-F1, pass@k, intervals."""

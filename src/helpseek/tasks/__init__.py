@@ -1,0 +1,1 @@
+"""Tasks with blockers: records, loaders, generators, checks."""
