@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import json
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+from helpseek.files import atomic_path
 
 PACKAGE = Path(__file__).parent
 TRACKED_VERSIONS = (
@@ -34,6 +39,19 @@ def digest(*modules: str) -> str:
         for file in files:
             sha.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
     return sha.hexdigest()[:12]
+
+
+@functools.cache
+def stamp() -> dict[str, str]:
+    """Versions and commit as one flat mapping; every Parquet file carries it in its metadata."""
+    return versions() | {"commit": commit()}
+
+
+def write_manifest(path: Path, config: dict[str, Any]) -> None:
+    """Write the resolved configuration (every id with its parameters), versions and commit as JSON."""
+    content = {"config": config, "produced_by": stamp()}
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def versions() -> dict[str, str]:

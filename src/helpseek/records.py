@@ -6,9 +6,8 @@ The data dictionary (`docs/data-dictionary.md`) is generated from `SCHEMAS`, so 
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from helpseek.errors import UserError, nearest
+from helpseek.files import atomic_path
+from helpseek.provenance import stamp
 
 Row = Mapping[str, Any]
 
@@ -86,6 +87,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ),
             column("subtype", STRING, "the source's finer type", nullable=True),
             column("description", STRING, "the information gap in one statement"),
+            column("published_description", STRING, "the description before the loader repaired it", nullable=True),
             column("resolution", STRING, "the exact reply of the oracle"),
             column("trigger_questions", STRINGS, "questions that deserve the resolution"),
             column("readings", STRINGS, "plausible SQL fragments, the right one first; generated tasks only"),
@@ -199,6 +201,13 @@ SCHEMAS: dict[str, pa.Schema] = {
             column("reply", STRING, "what the agent was told"),
         ]
     ),
+    "additions": pa.schema(
+        [
+            TASK_ID,
+            column("blocker_id", STRING, "the blocker that the question should match"),
+            column("question", STRING, "a missed labelled question, added as a trigger question"),
+        ]
+    ),
     "validation": pa.schema(
         [
             column("round", INT, "0: the registry as published; each round after adds missed labelled questions"),
@@ -215,52 +224,41 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 def write_rows(path: Path, schema: str, rows: Iterable[Row]) -> None:
-    """Write `rows` to `path` as Parquet under `SCHEMAS[schema]`, all or nothing.
-
-    Raises `UserError` when a row lacks a column, has an unknown one or a value of another type.
-    """
-    expected = SCHEMAS[schema]
-    names = set(expected.names)
-    listed = list(rows)
-    for number, row in enumerate(listed):
-        if names != set(row):
-            raise UserError(f"{path} row {number}: columns {sorted(names ^ set(row))} do not fit schema `{schema}`")
-    try:
-        table = pa.Table.from_pylist([dict(row) for row in listed], schema=expected)
-        table.validate(full=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise UserError(f"{path}: a value does not fit schema `{schema}`: {error}") from error
-    write_table(path, table)
-
-
-def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file through a temporary neighbour and one rename, so that no reader sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    """Write `rows` to `path` as Parquet under `SCHEMAS[schema]`, all or nothing. Raises as `table_writer`."""
+    with table_writer(path, schema) as write:
+        write(list(rows))
 
 
 @contextlib.contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it over `path` at a clean end, remove it otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+def table_writer(path: Path, schema: str) -> Iterator[Callable[[Sequence[Row]], None]]:
+    """Yield a function that appends rows to a Parquet file, which appears at `path` whole, at a clean end.
+
+    Raises `UserError` when a row lacks a column, has an unknown one, or holds a value of another type.
+    """
+    expected = SCHEMAS[schema]
+
+    def write(rows: Sequence[Row]) -> None:
+        writer.write_table(_checked_table(path, schema, rows))
+
+    stamped = expected.with_metadata({"produced_by": json.dumps(stamp())})
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, stamped, compression="zstd") as writer:
+        yield write
+
+
+def _checked_table(path: Path, schema: str, rows: Sequence[Row]) -> pa.Table:
+    names = set(SCHEMAS[schema].names)
+    for number, row in enumerate(rows):
+        if names != set(row):
+            raise UserError(f"{path} row {number}: columns {sorted(names ^ set(row))} do not fit schema `{schema}`")
     try:
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        table = pa.Table.from_pylist([dict(row) for row in rows], schema=SCHEMAS[schema])
+        table.validate(full=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise UserError(f"{path}: a value does not fit schema `{schema}`: {error}") from error
+    for field in SCHEMAS[schema]:
+        if not field.nullable and table.column(field.name).null_count:
+            raise UserError(f"{path}: column `{field.name}` of schema `{schema}` must not be empty")
+    return table
 
 
 def read_table(path: Path, schema: str) -> pa.Table:

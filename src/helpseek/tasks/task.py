@@ -7,7 +7,8 @@ resolution is the one right answer, given only by the oracle; trigger questions 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Domain = Literal["sql", "swe"]
+SLOT = re.compile(r"\{([a-z0-9_]+)\}")
 
 
 class BlockerType(StrEnum):
@@ -43,7 +45,8 @@ class Record(BaseModel):
 class Blocker(Record):
     """One information gap of one task.
 
-    `resolution` is kept exactly as published (white space included), since it is what the oracle replies.
+    `resolution` is kept exactly as published (white space included), since it is what the oracle replies;
+    `published_description` is set where the loader had to repair the description.
     `readings` are the SQL fragments a solver could plausibly take, the right one first; only generated tasks have them.
     """
 
@@ -55,6 +58,12 @@ class Blocker(Record):
     subtype: str | None = None
     trigger_questions: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()
+    published_description: str | None = None
+
+    @property
+    def shown_description(self) -> str:
+        """The description as published, for renderings that must equal the release's."""
+        return self.description if self.published_description is None else self.published_description
 
 
 class Registry(Record):
@@ -73,6 +82,11 @@ class Registry(Record):
         return next((b for b in self.blockers if b.blocker_id == blocker_id.strip()), None)
 
 
+def fill_template(template: str, readings: Mapping[str, str]) -> str:
+    """Fill each `{blocker_id}` slot of `template` in one pass; other braces are left as they are."""
+    return SLOT.sub(lambda slot: readings.get(slot.group(1), slot.group()), template)
+
+
 class Column(Record):
     name: str
     description: str = ""
@@ -88,7 +102,7 @@ class Table(Record):
 class SqlSpec(Record):
     """What running a SQL task needs. Everything but `gold_*` and `original_question` may be shown to an agent.
 
-    `gold_template` holds one `{blocker_id}` slot per blocker; filled with each blocker's first reading it is `gold_sql`.
+    `gold_template` holds one `{blocker_id}` slot per blocker; filled with each first reading it is `gold_sql`.
     `database` is None while a public task's database has not been fetched.
     """
 
@@ -103,7 +117,7 @@ class SqlSpec(Record):
 
 
 class SweSpec(Record):
-    """What running and grading a SWE task needs; `gold_patch`, `test_patch` and test names are never shown to an agent."""
+    """What running and grading a SWE task needs; patches and test names are never shown to an agent."""
 
     instance_id: str
     repo_name: str

@@ -1,0 +1,61 @@
+"""helpseek: tasks -> evaluate -> tables, one stage a file in rules/."""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/common.smk"
+include: "rules/tasks.smk"
+include: "rules/oracle.smk"
+include: "rules/evaluate.smk"
+include: "rules/tables.smk"
+
+
+wildcard_constraints:
+    taskset=ID,
+    model=ID,
+    judge=ID,
+    condition="|".join(CONDITIONS),
+    shard=r"\d+",
+
+
+localrules:
+    all,
+    tasks,
+    oracle,
+    eval,
+    tables,
+
+
+rule all:
+    default_target: True
+    input:
+        table_files(),
+        figure_files(),
+        oracle_files(),
+        "results/manifest.json",
+
+
+rule tasks:
+    input:
+        task_files(),
+
+
+rule oracle:
+    input:
+        oracle_files(),
+
+
+rule eval:
+    input:
+        episode_files(),
+
+
+rule tables:
+    input:
+        table_files(),
+        figure_files(),

@@ -1,0 +1,81 @@
+"""Tables and figures over all finished episodes. Outputs: results/tables/, results/figures/, results/manifest.json."""
+
+
+rule make_tables:
+    input:
+        episodes=episode_files(),
+        questions=episode_files(table=".questions"),
+        tasks=taskset_file("tasks"),
+        blockers=taskset_file("blockers"),
+        checks=taskset_file("checks"),
+        splits=taskset_file("splits"),
+        selection=taskset_file("selection"),
+    output:
+        expand("results/tables/{table}.{format}", table=TABLES, format=FORMATS),
+    log:
+        "results/logs/make_tables.log",
+    benchmark:
+        "results/benchmarks/make_tables.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        tables=CONFIG.tables.model_dump(mode="json"),
+        attempts=CONFIG.evaluate.attempts,
+        split=CONFIG.evaluate.split,
+        selected_only=CONFIG.selection.apply,
+        seed=CONFIG.seed,
+        code=digest("report", "scoring"),
+    message:
+        "Make the tables"
+    script:
+        "../scripts/make_tables.py"
+
+
+rule make_figures:
+    input:
+        main_results="results/tables/main_results.parquet",
+        ask_quality="results/tables/ask_quality.parquet",
+    output:
+        judgment_gap="results/figures/judgment_gap.svg",
+        precision_recall="results/figures/precision_recall.svg",
+    log:
+        "results/logs/make_figures.log",
+    benchmark:
+        "results/benchmarks/make_figures.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=digest("report/figures"),
+    message:
+        "Draw the figures"
+    script:
+        "../scripts/make_figures.py"
+
+
+rule write_manifest:
+    input:
+        episode_files(),
+    output:
+        manifest="results/manifest.json",
+    log:
+        "results/logs/write_manifest.log",
+    benchmark:
+        "results/benchmarks/write_manifest.tsv"
+    conda:
+        "../envs/analysis.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        config=CONFIG.model_dump(mode="json"),
+        code=digest("provenance"),
+    message:
+        "Write what was run: configuration, versions, commit"
+    script:
+        "../scripts/write_manifest.py"

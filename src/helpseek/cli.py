@@ -1,0 +1,96 @@
+"""`helpseek`: what needs no DAG. Everything here is thin; the work is in the package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from helpseek import __version__
+from helpseek.errors import UserError, reported
+
+app = typer.Typer(
+    name="helpseek",
+    help="Measure, train and guard knowing when to ask a human. The pipeline itself runs with `snakemake`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+tasks_app = typer.Typer(help="Look at, fetch and make tasks.", no_args_is_help=True)
+app.add_typer(tasks_app, name="tasks")
+
+
+@app.callback(invoke_without_command=True)
+def show_version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@tasks_app.command("check")
+def check_tasks(
+    path: Annotated[Path, typer.Argument(help="A task folder, a folder of them, or a file of rows.")],
+) -> None:
+    """Print one line a task and a summary; exit 1 when a task cannot be used."""
+    from helpseek.tasks.check import check_path, format_report
+
+    report = check_path(path)
+    typer.echo(format_report(report))
+    if not report.usable:
+        raise typer.Exit(1)
+
+
+@app.command("config")
+def check_config(
+    files: Annotated[list[Path], typer.Argument(help="Overlays, merged in this order over config.yaml.")] = [],  # noqa: B006
+    base: Annotated[Path, typer.Option(help="The configuration under the overlays.")] = Path("config.yaml"),
+) -> None:
+    """Check a configuration and print it as resolved, every default filled in."""
+    import yaml
+
+    from helpseek.config import load_config
+
+    config = load_config(base, *files)
+    typer.echo(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True), nl=False)
+
+
+@app.command("why", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def why(context: typer.Context) -> None:
+    """Say which jobs a `snakemake` call would run, and why; arguments go to `snakemake`."""
+    from helpseek.why import explain
+
+    typer.echo(explain(context.args))
+
+
+@app.command("docs")
+def docs(
+    fix: Annotated[bool, typer.Option("--fix/--check", help="Rewrite stale files, or only name them.")] = False,
+    root: Annotated[Path, typer.Option(help="The checkout.")] = Path(),
+) -> None:
+    """Compare the generated files (schema, config reference, data dictionary, environments) with the code."""
+    from helpseek.docs import generated_files, stale_files
+
+    stale = stale_files(root)
+    if fix:
+        texts = generated_files(root)
+        for path in stale:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts[path])
+            typer.echo(f"rewrote {path}")
+    elif stale:
+        names = ", ".join(str(path) for path in stale)
+        raise UserError(f"{names}: out of date with the code; run `helpseek docs --fix`")
+
+
+def main() -> None:
+    """Entry point: a user's mistake is one paragraph on standard error and exit code 1."""
+    with reported():
+        app()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

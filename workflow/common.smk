@@ -1,0 +1,100 @@
+"""What the rules share: the checked configuration and functions of it. No rules here."""
+
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+SOURCE = str(Path(workflow.basedir) / "src")
+sys.path.insert(0, SOURCE)
+# Jobs find the package of this checkout, in whatever environment they run.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+
+from helpseek.config import parse_config
+from helpseek.errors import UserError
+from helpseek.provenance import digest
+
+try:
+    CONFIG = parse_config(config, [Path(file) for file in workflow.configfiles])
+except UserError as error:
+    raise WorkflowError(f"{error}")
+
+ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+CONDITIONS = ("full_info", "blocked", "tool", "spec_only")
+TABLES = (
+    "main_results",
+    "judgment_gap",
+    "ask_quality",
+    "complementary",
+    "task_statistics",
+    "task_checks",
+    "selection",
+)
+FORMATS = ("parquet", "csv", "md", "tex")
+FIGURES = ("judgment_gap", "precision_recall")
+# What an episode depends on; a change in the tables must not rerun a sweep.
+EPISODE_CODE = (
+    "episodes",
+    "environments",
+    "oracle",
+    "models",
+    "scoring/grade",
+    "scoring/sql_match",
+    "tasks/instructions",
+    "tasks/task",
+)
+
+
+def section(name, key):
+    """One entry of a section of the config as plain values, for a rule's params."""
+    return getattr(CONFIG, name)[key].model_dump(mode="json")
+
+
+def tasksets_of_kind(kind):
+    """A wildcard pattern of the task sets of one kind; one that matches nothing when there are none."""
+    return "|".join(name for name, spec in CONFIG.tasksets.items() if spec.kind == kind) or "(?!)"
+
+
+def taskset_file(name):
+    """`results/tasks/{taskset}/NAME.parquet` of every evaluated task set."""
+    return expand(f"results/tasks/{{taskset}}/{name}.parquet", taskset=CONFIG.evaluate.tasksets)
+
+
+def task_files():
+    return [file for name in ("tasks", "blockers", "splits", "checks") for file in taskset_file(name)]
+
+
+def oracle_files():
+    return [f"results/oracle/{CONFIG.oracle.judge}/{name}.parquet" for name in ("validation", "additions")]
+
+
+def episode_files(taskset=None, table=""):
+    """Shards of one table (`` for episodes, `.steps`, `.questions`), of one task set or of all."""
+    return expand(
+        f"results/episodes/{{model}}/{{taskset}}/{{condition}}/{{shard}}{table}.parquet",
+        model=CONFIG.evaluate.models,
+        taskset=[taskset] if taskset else CONFIG.evaluate.tasksets,
+        condition=[str(condition) for condition in CONFIG.evaluate.conditions],
+        shard=range(CONFIG.evaluate.shards),
+    )
+
+
+def table_files():
+    return expand("results/tables/{table}.{format}", table=TABLES, format=FORMATS)
+
+
+def figure_files():
+    return expand("results/figures/{figure}.svg", figure=FIGURES)
+
+
+def model_of(wildcards):
+    return section("models", wildcards.model)
+
+
+def taskset_of(wildcards):
+    return section("tasksets", wildcards.taskset)
+
+
+def judge_of(wildcards):
+    return section("judges", wildcards.judge)
