@@ -51,7 +51,7 @@ rule make_figures:
         mem_mb=1000,
         runtime=10,
     params:
-        code=digest("report/figures"),
+        code=digest("report"),
     message:
         "Draw the figures"
     script:

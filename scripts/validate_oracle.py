@@ -4,4 +4,4 @@ from helpseek.errors import reported
 from helpseek.oracle.build import validate_judge
 
 with reported(snakemake.log[0]):
-    validate_judge(snakemake.wildcards.judge, dict(snakemake.params.items()), snakemake.input, snakemake.output)
+    validate_judge(dict(snakemake.params.items()), dict(snakemake.input.items()), dict(snakemake.output.items()))

@@ -37,7 +37,7 @@ class Progress:
             self.bar.close()
         sys.stderr.write(self.line() + "\n")
 
-    def add(self, finished: int, errors: int) -> None:
+    def add(self, finished: int, errors: int = 0) -> None:
         """Count `finished` more items, of which `errors` failed."""
         self.done += finished
         self.errors += errors

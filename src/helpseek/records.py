@@ -217,7 +217,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             column("label", STRING, "the blocker it should match; null: none", nullable=True),
             column("verdict", STRING, "the blocker the judge chose; null: none", nullable=True),
             column("score", REAL, "the judge's score", nullable=True),
-            column("kind", STRING, "positive, other_task, same_task, human"),
+            column("kind", STRING, "positive, other_task, broad or human"),
         ]
     ),
 }

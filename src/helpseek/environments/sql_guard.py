@@ -172,10 +172,12 @@ class SqlGuard:
                 try:
                     return worker.ask(request, limits.timeout_s + KILL_AFTER_S)
                 except TimeoutError:
-                    worker = _ended(worker)
+                    worker.kill()
+                    worker = None
                     return sql_worker.failure("timeout", "the query took too long")
                 except WorkerDied as death:
-                    worker = _ended(worker)
+                    worker.kill()
+                    worker = None
                     if death.returncode == -signal.SIGALRM:
                         return sql_worker.failure("timeout", "the query took too long")
                     if attempt == 2:
@@ -198,10 +200,6 @@ class SqlGuard:
             worker = self.idle.get()
             if worker is not None:
                 worker.kill()
-
-
-def _ended(worker: Worker) -> None:
-    worker.kill()
 
 
 def _value(cell: Any) -> SqlValue:

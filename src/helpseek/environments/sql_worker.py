@@ -102,7 +102,8 @@ def fetch(connection: sqlite3.Connection, request: dict[str, object]) -> dict[st
         cursor.execute(str(request["sql"]))
         if cursor.description is None:
             return failure("error", "there is no query in this statement")
-        columns, rows, truncated = [column[0] for column in cursor.description], [], False
+        columns, truncated = [column[0] for column in cursor.description], False
+        rows: list[list[object]] = []
         for row in cursor:
             budget -= sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
             if len(rows) == max_rows or budget < 0:

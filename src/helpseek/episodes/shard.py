@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from helpseek.episodes.episode import Services, Setting
 from helpseek.episodes.sweep import ShardFiles, run_shard, shard_runs
 from helpseek.errors import UserError
 from helpseek.models.build import model_builder, model_mode, read_model
-from helpseek.oracle.build import build_judge, note_embedding, with_additions
+from helpseek.oracle.build import build_judge, note_embedding
 from helpseek.oracle.embedding import Embedder
 from helpseek.oracle.oracle import AnswerPolicy
+from helpseek.oracle.validation import Addition, with_additions
 from helpseek.records import read_rows
 from helpseek.scoring.grade import SqlGrader
 from helpseek.tasks.invariants import excluded
@@ -63,7 +65,7 @@ def evaluate_shard(
         services = Services(
             guard=guard,
             grader=SqlGrader(guard, grading_limits),
-            judge=build_judge(params["oracle"]["judge"], params["judge"], embedder),
+            judge=build_judge(params["judge"], embedder, Path(inputs["additions"]).parent / "cache"),
             embed=note_embedding(sql.note_search, embedder),
             build_model=model_builder(model, concurrency),
         )
@@ -73,8 +75,8 @@ def evaluate_shard(
 
 def sql_limits(sql: config.Sql) -> tuple[SqlLimits, SqlLimits]:
     """Limits of an agent's query and of a graded one."""
-    shared = {"timeout_s": sql.timeout_s, "memory_mb": sql.memory_mb}
-    return SqlLimits(max_rows=sql.max_rows, **shared), SqlLimits(max_rows=sql.max_graded_rows, **shared)
+    agent = SqlLimits(timeout_s=sql.timeout_s, memory_mb=sql.memory_mb, max_rows=sql.max_rows)
+    return agent, replace(agent, max_rows=sql.max_graded_rows)
 
 
 def usable_tasks(inputs: Mapping[str, str], split: str) -> list[Task]:
@@ -90,4 +92,5 @@ def usable_tasks(inputs: Mapping[str, str], split: str) -> list[Task]:
             f"{folder}: no task of split `{split}` passes its checks; see results/tables/task_checks.md or "
             "`helpseek tasks check`"
         )
-    return with_additions(tasks, read_rows(Path(inputs["additions"]), "additions"))
+    additions = [Addition(**row) for row in read_rows(Path(inputs["additions"]), "additions")]
+    return with_additions(tasks, additions)

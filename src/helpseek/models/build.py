@@ -9,6 +9,9 @@ from minisweagent import Model
 from pydantic import TypeAdapter
 
 from helpseek import config
+from helpseek.models.chat import ChatClient
+from helpseek.models.endpoint import ApiModel, Chat
+from helpseek.models.litellm_chat import LitellmChat
 from helpseek.models.reference import ReferenceModel
 from helpseek.tasks.task import Task
 
@@ -27,11 +30,16 @@ def model_mode(spec: config.Model) -> Literal["text", "tool_call"]:
 
 def model_builder(spec: config.Model, concurrency: int) -> ModelBuilder:
     """A function (task, offered commands, seed) -> Model; clients are shared, `concurrency` connections wide."""
-    match spec:
-        case config.ReferencePolicy():
-            policy = spec.policy
-            return lambda task, offered, seed: ReferenceModel(policy, task, offered, seed)
-        case config.EndpointModel():
-            return _endpoint_builder(spec, concurrency)
-        case config.LitellmModel():
-            return _litellm_builder(spec)
+    if isinstance(spec, config.ReferencePolicy):
+        policy = spec.policy
+        return lambda task, offered, seed: ReferenceModel(policy, task, offered, seed)
+    chat = _client(spec, concurrency)
+    sampling, mode = spec.sampling.model_dump(), spec.mode
+    return lambda task, offered, seed: ApiModel(chat, mode, offered, sampling | {"seed": seed})
+
+
+def _client(spec: config.EndpointModel | config.LitellmModel, concurrency: int) -> Chat:
+    patience: dict[str, Any] = {"api_key_env": spec.api_key_env, "timeout_s": spec.timeout_s, "max_retries": spec.max_retries}
+    if isinstance(spec, config.LitellmModel):
+        return LitellmChat(spec.model, **patience)
+    return ChatClient(spec.base_url, spec.model, connections=concurrency, **patience)

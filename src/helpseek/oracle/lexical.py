@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
+import numpy.typing as npt
 
 from helpseek.oracle.verdict import Match
 from helpseek.tasks.task import Domain, Registry
+
+# Word tokens of one letter count: a schema may well be about column `a`.
+TOKEN = r"(?u)\b\w+\b"
+
+
+def embed_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Unit vectors of hashed words, shape (n, 4096): no model, no vocabulary, the same in every process."""
+    # Two seconds of import that most shards do not need.
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer = HashingVectorizer(n_features=4096, token_pattern=TOKEN, alternate_sign=False)
+    vectors: npt.NDArray[np.float32] = vectorizer.transform(texts).toarray().astype(np.float32)
+    return vectors
 
 
 class LexicalJudge:
@@ -19,9 +34,10 @@ class LexicalJudge:
 
     def match(self, question: str, registry: Registry, domain: Domain) -> Match:
         """Largest cosine over a blocker's trigger questions and description; ties go to the earlier blocker."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         texts = [(n, text) for n, b in enumerate(registry) for text in (*b.trigger_questions, b.description)]
-        # Word tokens of one letter count: a schema may well be about column `a`.
-        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=TOKEN)
         try:
             matrix = vectorizer.fit_transform([text for _, text in texts])
         except ValueError:  # no word in any text
