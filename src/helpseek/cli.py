@@ -43,6 +43,20 @@ def check_tasks(
         raise typer.Exit(1)
 
 
+@tasks_app.command("fetch")
+def fetch_tasks(
+    destination: Annotated[Path, typer.Argument(help="Folder for rows and databases; an earlier fetch is resumed.")],
+    task: Annotated[list[str] | None, typer.Option(help="Only this task, such as sql_7; may be repeated.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Revision of the data set.")] = None,
+    harbor: Annotated[Path | None, typer.Option(help="Only the databases of these Harbor folders.")] = None,
+) -> None:
+    """Download the public HiL-Bench tasks with their databases; checksums are verified and kept."""
+    from helpseek.tasks.fetch import fetch
+
+    report = fetch(destination, tasks=task, revision=revision, harbor=harbor)
+    typer.echo(f"{report.folder}: {report.downloaded} files downloaded, {report.kept} already there")
+
+
 @app.command("config")
 def check_config(
     files: Annotated[list[Path], typer.Argument(help="Overlays, merged in this order over config.yaml.")] = [],  # noqa: B006

@@ -1,12 +1,13 @@
 """When two query results agree."""
 
+import itertools
 import math
 import random
 import time
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpseek.scoring.sql_match import match, reference_match
@@ -51,7 +52,8 @@ CASES = [
     ("infinity", result((INF,)), result((INF,)), True, True, False),
     ("both infinities", result((INF,), (-INF,)), result((-INF,), (INF,)), True, False, False),
     ("infinity and a number", result((INF,)), result((1e308,)), False, False, False),
-    ("nan", result((NAN,)), result((NAN,)), True, True, True),
+    ("nan", result((NAN,)), result((float("nan"),)), True, True, True),
+    ("nan and -infinity", result((NAN,), (-INF,)), result((-INF,), (float("nan"),)), True, False, False),
     ("leading zero", result(("05",)), result((5,)), False, False, False),
     ("leading zero as text", result(("05",)), result(("05",)), True, True, True),
     ("integer and float", result((5,)), result((5.0,)), True, True, True),
@@ -64,9 +66,12 @@ CASES = [
     ("2^60 and 2^60 + 1", result((2**60,)), result((2**60 + 1,)), False, False, True),
     ("case of text", result(("a",)), result(("A",)), False, False, False),
     ("trailing space", result(("a",)), result(("a ",)), False, False, False),
-    ("text and blob", result(("a",)), result((b"a",)), False, False, False),
+    ("text and blob", result(("a",)), result((b"a",)), False, False, True),
     ("both empty", Result(("a",), ()), Result(("b",), ()), True, True, True),
     ("empty and one row", Result(("a",), ()), result((1,)), False, False, False),
+    ("text that reads as a number", result(("5",), ("a",)), result((5,), ("a",)), False, False, True),
+    ("empty text is no number", result(("",)), result((0,)), False, False, False),
+    ("too large for the reference", result((1e307,)), result((1e307,)), True, True, False),
     ("mixed types in a column", result((1,), ("a",), (None,)), result((None,), (1,), ("a",)), True, False, True),
 ]
 
@@ -79,14 +84,27 @@ CASES = [
 def test_hand_made_cases(name, gold, predicted, strict, ordered, reference):
     assert match(gold, predicted, ordered=False).equal is strict
     assert match(gold, predicted, ordered=True).equal is ordered
-    if name != "nan":
-        assert reference_match(gold, predicted).equal is reference
+    assert reference_match(gold, predicted).equal is reference
 
 
 def test_near_ties_pair_up_although_sorting_crosses_them():
     gold = result((1.0, "b"), (1.0 + 4e-7, "a"))
     predicted = result((1.0 + 3e-7, "b"), (1.0 + 1e-7, "a"))
     assert match(gold, predicted, ordered=False).equal
+
+
+def test_equal_rows_may_not_cancel_when_others_need_them():
+    # 1 agrees with 1 - 9e-7 and with 1 + 9e-7, which do not agree with each other.
+    gold, predicted = result((1.0,), (1.0 - 9e-7,)), result((1.0,), (1.0 + 9e-7,))
+    assert match(gold, predicted, ordered=False).equal
+    assert not match(result((1.0 - 9e-7,)), result((1.0 + 9e-7,)), ordered=False).equal
+
+
+def test_integers_stay_exact_beside_floats():
+    gold = result((1_000_000,), (1_000_000.5,))
+    assert match(gold, result((1_000_001,), (1_000_000.5,)), ordered=False).equal
+    assert not match(result((1_000_000,)), result((1_000_001,)), ordered=False).equal
+    assert not match(result((1_000_000,), (0.5,)), result((1_000_001,), (0.5,)), ordered=False).equal
 
 
 def test_columns_that_agree_alone_but_not_in_rows():
@@ -108,7 +126,9 @@ def test_any_shuffle_of_rows_and_columns_agrees(rows, seed):
     shuffle = random.Random(seed)
     order = shuffle.sample(range(len(rows[0])), len(rows[0]))
     shuffled = [tuple(row[n] for n in order) for row in shuffle.sample(rows, len(rows))]
+    start = time.process_time()
     assert match(result(*rows), result(*shuffled), ordered=False).equal
+    assert time.process_time() - start < 2
 
 
 @given(rows=tables, data=st.data())
@@ -129,15 +149,77 @@ def test_it_never_crashes_and_is_symmetric(gold, predicted):
     reference_match(a, b)
 
 
+def agree(a, b):
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+    return type(a) is type(b) and a == b
+
+
+def brute_force(gold, predicted, *, ordered):
+    """Every permutation of columns with every permutation of rows."""
+    width, height = len(gold[0]), len(gold)
+    row_orders = [range(height)] if ordered else list(itertools.permutations(range(height)))
+    return any(
+        all(agree(gold[i][j], predicted[row][column]) for i, row in enumerate(rows) for j, column in enumerate(columns))
+        for columns in itertools.permutations(range(width))
+        for rows in row_orders
+    )
+
+
+close_cells = st.sampled_from([1.0, 1 + 5e-7, 1 + 9e-7, 1 + 1.5e-6, 1, 1_000_000, 1_000_001, 1_000_000.6, None, "1"])
+pairs_of_tables = st.tuples(st.integers(1, 3), st.integers(1, 4)).flatmap(
+    lambda shape: st.tuples(*[st.lists(st.tuples(*[close_cells] * shape[0]), min_size=shape[1], max_size=shape[1])] * 2)
+)
+
+
+@settings(max_examples=300)
+@given(pair=pairs_of_tables, shuffled=st.booleans(), seed=st.integers(0, 1000), noise=st.booleans())
+def test_it_decides_near_ties_as_trying_everything_does(pair, shuffled, seed, noise):
+    gold, predicted = pair
+    if shuffled:
+        shuffle = random.Random(seed)
+        order = shuffle.sample(range(len(gold[0])), len(gold[0]))
+        nudge = [shuffle.choice([0, 4e-7, 9e-7]) if noise else 0 for _ in gold]
+        predicted = [
+            tuple(row[n] * (1 + d) if isinstance(row[n], float) else row[n] for n in order)
+            for row, d in zip(shuffle.sample(gold, len(gold)), nudge, strict=True)
+        ]
+    for ordered in (False, True):
+        expected = brute_force(gold, predicted, ordered=ordered)
+        assert match(result(*gold), result(*predicted), ordered=ordered).equal is expected
+
+
+def test_extra_columns_are_taken_greedily_by_the_reference():
+    gold = result((1,), (2,))
+    assert reference_match(gold, result((2, 1), (2, 2))).equal
+    assert not reference_match(gold, result((1, 2), (1, 1))).equal
+
+
 def test_ten_identical_columns_do_not_explode():
     gold = result(*[(n % 2,) * 10 for n in range(1000)])
     predicted = result(*[((n + 1) % 2,) * 9 + (n % 2,) for n in range(1000)])
     start = time.perf_counter()
     assert not match(gold, predicted, ordered=False).equal
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 2
 
 
-def test_ten_thousand_rows():
+def test_look_alike_columns_without_a_pairing_end():
+    """One ring of 24 against two rings of 12: any few columns of one look like some of the other."""
+
+    def rings(length):
+        return [tuple(int(j // length == i // length and (j - i) % length < 2) for j in range(24)) for i in range(24)]
+
+    start = time.perf_counter()
+    assert not match(result(*rings(24)), result(*rings(12)), ordered=False).equal
+    assert match(result(*rings(12)), result(*random.Random(0).sample(rings(12), 24)), ordered=False).equal
+    assert time.perf_counter() - start < 10
+
+
+def test_ten_thousand_rows_take_well_under_a_second():
     rows = [(n, f"x{n % 97}", n / 3, None, n % 7, "y", n * n, n / 7, "z", n % 2) for n in range(10_000)]
     shuffled = random.Random(0).sample(rows, len(rows))
+    start = time.process_time()
     assert match(result(*rows), result(*shuffled), ordered=False).equal
+    assert time.process_time() - start < 2

@@ -47,7 +47,7 @@ def read_taskset(folder: Path) -> list[Task]:
     ]
     if blockers:
         raise UserError(
-            f"{folder / 'blockers.parquet'}: blockers of `{next(iter(blockers))}`, which tasks.parquet lacks"
+            f"{folder / 'blockers.parquet'}: blockers of task `{next(iter(blockers))}`, which tasks.parquet lacks"
         )
     return tasks
 
