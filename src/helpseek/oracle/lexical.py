@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +36,25 @@ class LexicalJudge:
 
     def match(self, question: str, registry: Registry, domain: Domain) -> Match:
         """Largest cosine over a blocker's trigger questions and description; ties go to the earlier blocker."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        texts = [(n, text) for n, b in enumerate(registry) for text in (*b.trigger_questions, b.description)]
-        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=TOKEN)
-        try:
-            matrix = vectorizer.fit_transform([text for _, text in texts])
-        except ValueError:  # no word in any text
+        index = _index(registry)
+        if index is None:
             return Match(None, 0.0)
+        vectorizer, matrix, owners = index
         scores = (matrix @ vectorizer.transform([question]).T).toarray()[:, 0]
         best = int(np.argmax(scores))
         found = scores[best] >= self.threshold
-        return Match(registry.blockers[texts[best][0]].blocker_id if found else None, float(scores[best]))
+        return Match(owners[best] if found else None, float(scores[best]))
+
+
+@functools.lru_cache(maxsize=512)
+def _index(registry: Registry) -> tuple[Any, Any, tuple[str, ...]] | None:
+    """A fitted vectorizer, the registry's texts as rows, and the blocker of each; None when no text holds a word."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [(b.blocker_id, text) for b in registry for text in (*b.trigger_questions, b.description)]
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=TOKEN)
+    try:
+        matrix = vectorizer.fit_transform([text for _, text in texts])
+    except ValueError:
+        return None
+    return vectorizer, matrix, tuple(blocker_id for blocker_id, _ in texts)
