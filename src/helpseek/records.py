@@ -97,6 +97,7 @@ SCHEMAS: dict[str, pa.Schema] = {
         [
             TASK_ID,
             column("check", STRING, "name of the invariant"),
+            column("blocker_id", STRING, "the blocker it was checked on; null: the whole task", nullable=True),
             column("passed", BOOL, "whether the task satisfies it"),
             column("detail", STRING, "what was found when it does not"),
         ]

@@ -20,6 +20,8 @@ from helpseek.tasks.task import Blocker, SqlSpec, Task, fill_template
 
 RunSql = Callable[[Path, str], SqlResult]
 CheckRow = dict[str, Any]
+# A check's name and the blocker it looks at, None for the whole task.
+Check = tuple[str, str | None]
 
 MIN_BLOCKERS, MAX_BLOCKERS = 3, 5
 MIN_TRIGGER_QUESTIONS = 3
@@ -31,17 +33,17 @@ POINTS_NOWHERE = re.compile(r"\b(the|this|that) blocker\b|\babove\b|\bprevious q
 
 def check_task(task: Task, run: RunSql) -> list[CheckRow]:
     """Every check that applies to `task`, as rows of the `checks` table; `run` executes a query on a database."""
-    found = {
-        "registry_well_formed": _registry_problem(task),
-        "trigger_questions_self_contained": _trigger_problem(task),
-        "resolution_hidden": _leak(task),
-        "blockers_independent": _dependence(task),
+    found: dict[Check, str] = {
+        ("registry_well_formed", None): _registry_problem(task),
+        ("trigger_questions_self_contained", None): _trigger_problem(task),
+        ("resolution_hidden", None): _leak(task),
+        ("blockers_independent", None): _dependence(task),
     }
     if task.sql is not None:
         found |= _sql_checks(task, task.sql, run)
     return [
-        {"task_id": task.task_id, "check": check, "passed": not problem, "detail": problem}
-        for check, problem in found.items()
+        {"task_id": task.task_id, "check": check, "blocker_id": blocker_id, "passed": not problem, "detail": problem}
+        for (check, blocker_id), problem in found.items()
     ]
 
 
@@ -128,22 +130,22 @@ def _words(text: str) -> set[str]:
     return {word.strip(".,:;!?()\"'") for word in text.split()}
 
 
-def _sql_checks(task: Task, sql: SqlSpec, run: RunSql) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _sql_checks(task: Task, sql: SqlSpec, run: RunSql) -> dict[Check, str]:
+    found: dict[Check, str] = {}
     right = {blocker.blocker_id: blocker.readings[0] for blocker in task.registry if blocker.readings}
     if sql.gold_template is not None:
         filled = fill_template(sql.gold_template, right)
         slots_left = [blocker.blocker_id for blocker in task.registry if blocker.blocker_id not in right]
         same = filled == sql.gold_sql and not slots_left
-        found["full_information_determines_gold"] = "" if same else "the filled template is not the gold query"
+        found["full_information_determines_gold", None] = "" if same else "the filled template is not the gold query"
     if sql.database is None:
         return found
     gold = run(sql.database, sql.gold_sql)
-    found["gold_runs"] = _gold_problem(gold)
-    if sql.gold_template is not None and not found["gold_runs"]:
+    found["gold_runs", None] = _gold_problem(gold)
+    if sql.gold_template is not None and not found["gold_runs", None]:
         for blocker in task.registry:
             problem = _uncritical(sql, sql.database, sql.gold_template, gold, right, blocker, run)
-            found[f"blocker_critical:{blocker.blocker_id}"] = problem
+            found["blocker_critical", blocker.blocker_id] = problem
     return found
 
 

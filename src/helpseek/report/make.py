@@ -1,0 +1,103 @@
+"""Entries of the table and figure rules: read the finished shards, make every table in every format, draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpseek import config
+from helpseek.errors import UserError
+from helpseek.records import read_table
+from helpseek.report.ask_table import ask_quality
+from helpseek.report.figures import judgment_gap_figure, precision_recall_figure
+from helpseek.report.formats import write_formats
+from helpseek.report.tables import complementary, judgment_gap, main_results
+from helpseek.report.task_tables import selection_table, task_checks, task_statistics
+from helpseek.scoring.intervals import Resampling
+
+Files = Mapping[str, Any]
+
+
+def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
+    """Write every table of the experiment to `folder`. Raises `UserError` when too many episodes failed around a model."""
+    settings = config.Tables.model_validate(params["tables"])
+    resampling = Resampling(settings.confidence, settings.bootstrap, params["seed"])
+    k, percent = params["attempts"], f"{100 * settings.confidence:g} % intervals"
+    episodes = _episodes(inputs["episodes"], "episodes")
+    _refuse_broken(episodes, settings.max_infra_error_rate)
+    questions = _episodes(inputs["questions"], "questions")
+    tasks, blockers, checks, selection = (
+        _taskset_frames(inputs[name], name) for name in ("tasks", "blockers", "checks", "selection")
+    )
+    which = ""
+    if params["selected_only"]:
+        episodes = _selected(episodes, selection)
+        which = " Selected tasks only."
+    tables = {
+        "main_results": (
+            main_results(episodes, k, resampling),
+            f"Tasks passed in the first j attempts; Wilson {percent}.{which}",
+        ),
+        "judgment_gap": (
+            judgment_gap(episodes, k, resampling),
+            f"Judgment gap: pass@{k} with full information less pass@{k} with the tool, paired by task; "
+            f"bootstrap {percent}.{which}",
+        ),
+        "ask_quality": (
+            ask_quality(episodes, questions, blockers, resampling),
+            f"Quality of questions, micro over episodes; cluster bootstrap {percent} by task.{which}",
+        ),
+        "complementary": (
+            complementary(episodes, resampling),
+            f"Questions, steps and tokens per episode; cluster bootstrap {percent} by task.{which}",
+        ),
+        "task_statistics": (task_statistics(tasks, blockers), "The tasks, in the layout of HiL-Bench Table 3."),
+        "task_checks": (task_checks(checks), "Invariants of the tasks; a task that fails any is left out of sweeps."),
+        "selection": (selection_table(selection), "The paper's task filter over these sweeps."),
+    }
+    for name, (frame, caption) in tables.items():
+        write_formats(frame, folder / name, caption)
+
+
+def make_figures(inputs: Files, folder: Path) -> None:
+    """Draw every figure from the finished tables into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    judgment_gap_figure(pd.read_parquet(inputs["main_results"]), folder / "judgment_gap.svg")
+    precision_recall_figure(pd.read_parquet(inputs["ask_quality"]), folder / "precision_recall.svg")
+
+
+def _episodes(files: Iterable[str], schema: str) -> pd.DataFrame:
+    """All shards of one table as one frame."""
+    return pd.concat([read_table(Path(file), schema).to_pandas() for file in files], ignore_index=True)
+
+
+def _taskset_frames(files: Iterable[str], schema: str) -> pd.DataFrame:
+    """One table of every task set as one frame, with the column `taskset`."""
+    paths = [Path(file) for file in files]
+    frames = [read_table(path, schema).to_pandas().assign(taskset=path.parent.name) for path in paths]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _selected(episodes: pd.DataFrame, selection: pd.DataFrame) -> pd.DataFrame:
+    kept = selection.loc[selection["kept"], ["taskset", "task_id"]]
+    if kept.empty:
+        raise UserError("selection.apply: the paper's filter kept no task; see results/tables/selection.md")
+    return episodes.merge(kept, on=["taskset", "task_id"])
+
+
+def _refuse_broken(episodes: pd.DataFrame, limit: float) -> None:
+    """Tables over a broken sweep would look like results: name the worst shard instead."""
+    broken = episodes["outcome"] == "infra_error"
+    if broken.mean() <= limit:
+        return
+    rates = broken.groupby([episodes["model"], episodes["taskset"], episodes["condition"]]).mean()
+    model, taskset, condition = rates.idxmax()
+    example = episodes.loc[broken, "error"].iloc[0]
+    raise UserError(
+        f"{broken.mean():.0%} of the episodes failed by infrastructure, more than `tables.max_infra_error_rate` = "
+        f"{limit:.0%}; worst: {model} {taskset} {condition} ({rates.max():.0%}), for example: {example:.300}. Mend that, "
+        f"then `snakemake --forcerun evaluate` (finished episodes are kept)"
+    )
