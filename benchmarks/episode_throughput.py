@@ -1,8 +1,8 @@
 """Episodes a second with an endpoint that answers at once: helpseek against bare mini-swe-agent with LiteLLM.
 
 Four-step SQL episodes over generated tasks; the endpoint is a process of its own on the same machine. helpseek runs
-with everything on (guarded SQL in child processes, journal with fsync, grading, Parquet); the peer runs mini-swe-agent's
-own agent and LiteLLM model with a plain sqlite3 call, no journal and no grading.
+with everything on (guarded SQL in child processes, journal with fsync, grading, Parquet); the peer runs
+mini-swe-agent's own agent and LiteLLM model with a plain sqlite3 call, no journal and no grading.
 
     python benchmarks/episode_throughput.py --episodes 500 --peer 200
     python benchmarks/episode_throughput.py --episodes 5000 --peer 0      # memory over a long sweep
@@ -129,7 +129,8 @@ def run_peer(base_url: str, tasks: list[Task], episodes: int) -> float:
                 raise Submitted({"role": "exit", "content": argument, "extra": exit_})
             if name != "execute_sql":
                 return {"output": "tables", "returncode": 0, "exception_info": ""}
-            with contextlib.closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            address = f"{self.path.absolute().as_uri()}?mode=ro"
+            with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
                 rows = connection.execute(argument.strip('"')).fetchmany(200)
             return {"output": str(rows), "returncode": 0, "exception_info": ""}
 

@@ -1,19 +1,18 @@
 """What the rules share: the checked configuration and functions of it. No rules here."""
 
-import os
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-SOURCE = str(Path(workflow.basedir) / "src")
-sys.path.insert(0, SOURCE)
-# Jobs find the package of this checkout, in whatever environment they run.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
-from helpseek.config import parse_config
+from helpseek.config_file import parse_config
 from helpseek.errors import UserError
-from helpseek.provenance import digest
+from helpseek.provenance import digest, make_importable
+
+# Jobs find the package of this checkout, in whatever environment they run.
+make_importable()
 
 try:
     CONFIG = parse_config(config, [Path(file) for file in workflow.configfiles])

@@ -65,7 +65,7 @@ def check_config(
     """Check a configuration and print it as resolved, every default filled in."""
     import yaml
 
-    from helpseek.config import load_config
+    from helpseek.config_file import load_config
 
     config = load_config(base, *files)
     typer.echo(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True), nl=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -39,6 +40,12 @@ def digest(*modules: str) -> str:
         for file in files:
             sha.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
     return sha.hexdigest()[:12]
+
+
+def make_importable() -> None:
+    """Let child processes import the package from this checkout, whatever Python they run."""
+    paths = [str(PACKAGE.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 
 @functools.cache

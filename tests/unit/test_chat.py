@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from tests.endpoint_server import EndpointServer, Reply
 
 from helpseek.errors import InfraError, UserError
 from helpseek.models.chat import ChatClient, ContextLengthExceeded
+from tests.endpoint_server import EndpointServer, Reply
 
 HELLO = [{"role": "user", "content": "hello there"}]
 
@@ -23,7 +23,7 @@ def no_pauses(monkeypatch):
 
 
 def client(server, **options):
-    return ChatClient(server.base_url, "m", timeout_s=options.pop("timeout_s", 5), max_retries=options.pop("max_retries", 3), **options)
+    return ChatClient(server.base_url, "m", **{"timeout_s": 5, "max_retries": 3} | options)
 
 
 def test_a_reply_and_its_tokens():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpseek.config import load_config
+from helpseek.config_file import load_config
 from helpseek.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]

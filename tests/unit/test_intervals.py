@@ -12,6 +12,8 @@ from helpseek.scoring.intervals import (
     bootstrap_mean,
     bootstrap_sums,
     cluster_bootstrap,
+    cluster_bootstraps,
+    on_columns,
     paired_bootstrap,
     ratio,
     wilson,
@@ -77,12 +79,21 @@ def test_the_bootstrap_of_a_mean_has_its_standard_error():
     assert interval.high == pytest.approx(values.mean() + 1.96 * error, abs=0.02)
 
 
-def test_distinct_rows_are_drawn_as_tasks_are():
+@pytest.mark.parametrize("repeats", [1, 20], ids=["all rows differ", "few distinct rows"])
+def test_rows_are_drawn_as_tasks_are(repeats):
     """Means and variances of the column sums are those of drawing whole tasks with replacement."""
-    sums = np.random.default_rng(1).integers(0, 4, size=(50, 2)).astype(float)
-    drawn = bootstrap_sums(sums, Resampling(resamples=40_000))
+    distinct = np.random.default_rng(1).normal(5, 2, size=(20, 2))
+    sums = np.repeat(distinct, repeats, axis=0)
+    drawn = bootstrap_sums(sums, Resampling(resamples=20_000))
     assert drawn.mean(axis=0) == pytest.approx(sums.sum(axis=0), rel=0.01)
-    assert np.cov(drawn.T) == pytest.approx(50 * np.cov(sums.T, bias=True), rel=0.1, abs=3)
+    assert np.cov(drawn.T) == pytest.approx(len(sums) * np.cov(sums.T, bias=True), rel=0.1, abs=2 * repeats)
+
+
+def test_several_statistics_share_their_resamples():
+    sums = np.random.default_rng(6).integers(0, 9, size=(40, 3)).astype(float)
+    intervals = cluster_bootstraps(sums, {"a": ratio, "b": on_columns(ratio, 2, 1)})
+    assert intervals["a"] == cluster_bootstrap(sums, ratio)
+    assert intervals["b"].estimate == pytest.approx(sums[:, 2].sum() / sums[:, 1].sum())
 
 
 def test_attempts_of_one_task_widen_the_interval():

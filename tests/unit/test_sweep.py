@@ -171,4 +171,3 @@ def test_the_step_limit_is_an_outcome_of_its_own(taskset, tmp_path):
     assert set(episodes.outcome) == {"limit"}
     assert set(episodes.n_steps) == {config.Limits().steps}
     assert not episodes.resolved.any()
-

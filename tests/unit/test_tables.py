@@ -247,11 +247,19 @@ def test_the_published_figures_add_up():
 
 def test_task_checks_count_a_task_once_among_the_excluded(stored):
     rows = [
-        {"task_id": task, "check": check, "passed": passed, "detail": ""}
-        for task, check, passed in [("a", "x", False), ("a", "y", False), ("b", "x", True), ("b", "y", False)]
+        {"task_id": task, "check": check, "blocker_id": blocker_id, "passed": passed, "detail": ""}
+        for task, check, blocker_id, passed in [
+            ("a", "x", "one", False),
+            ("a", "x", "two", False),
+            ("a", "x", "three", True),
+            ("a", "y", None, False),
+            ("b", "x", "one", True),
+            ("b", "y", None, False),
+        ]
     ]
     table = task_checks(stored("checks", rows)).set_index("check")
     assert table["n_failed"].to_dict() == {"x": 1, "y": 2, "any (excluded)": 2}
+    assert table["n_tasks"].to_dict() == {"x": 2, "y": 2, "any (excluded)": 2}
     assert table.loc["x", "share_failed"] == 0.5
 
 

@@ -43,7 +43,7 @@ class SqlEnvironment:
     def __init__(self, view: SqlView, guard: SqlGuard, offered: Sequence[str], ask: Ask | None) -> None:
         self.view, self.guard, self.offered, self.ask = view, guard, tuple(offered), ask
 
-    def execute(self, action: dict[str, Any], cwd: str = "") -> dict[str, Any]:  # noqa: ARG002 - the protocol's signature
+    def execute(self, action: dict[str, Any], cwd: str = "") -> dict[str, Any]:
         """Run one action. Raises mini-swe-agent's `Submitted` with the final query, or `InfraError`."""
         try:
             command = self._read(action)

@@ -26,7 +26,7 @@ OPCODES_BETWEEN_CHECKS = 5_000
 
 ALLOWED_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 ALLOWED_PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
-# Built-in table-valued functions; SQLite declares one at its first use in a way that no whitelist could tell from a write.
+# Built-in table-valued functions; SQLite declares one at its first use in a way that looks like a write to a whitelist.
 TABLE_FUNCTIONS = (*(f"pragma_{name}" for name in sorted(ALLOWED_PRAGMAS)), "json_each", "json_tree")
 REFUSED_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "fsdir", "lsmode"}
 LIMITS = {

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from minisweagent import Model
 
+from helpseek.condition import Condition
 from helpseek.config import Limits
 from helpseek.environments.notes import Embed, NoteSearch
 from helpseek.environments.sql import SqlEnvironment, SqlView
 from helpseek.environments.sql_guard import SqlGuard
 from helpseek.episodes.agent import HelpseekAgent
-from helpseek.condition import Condition
 from helpseek.episodes.outcome import EpisodeRows, Outcome
 from helpseek.episodes.prompts import system_prompt
 from helpseek.errors import InfraError
@@ -26,7 +26,6 @@ from helpseek.oracle.verdict import Judge
 from helpseek.scoring.grade import Grade, SqlGrader
 from helpseek.tasks.instructions import offered_commands, render_instruction
 from helpseek.tasks.task import Task
-
 
 OUTCOME_OF_EXIT = {
     "Submitted": Outcome.OK,

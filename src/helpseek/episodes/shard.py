@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from helpseek import config
-from helpseek.environments.sql_guard import SqlGuard, SqlLimits
 from helpseek.condition import Condition
+from helpseek.environments.sql_guard import SqlGuard, SqlLimits
 from helpseek.episodes.episode import Services, Setting
 from helpseek.episodes.sweep import ShardFiles, run_shard, shard_runs
 from helpseek.errors import UserError

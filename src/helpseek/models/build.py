@@ -39,7 +39,7 @@ def model_builder(spec: config.Model, concurrency: int) -> ModelBuilder:
 
 
 def _client(spec: config.EndpointModel | config.LitellmModel, concurrency: int) -> Chat:
-    patience: dict[str, Any] = {"api_key_env": spec.api_key_env, "timeout_s": spec.timeout_s, "max_retries": spec.max_retries}
+    patience: dict[str, Any] = spec.model_dump(include={"api_key_env", "timeout_s", "max_retries"})
     if isinstance(spec, config.LitellmModel):
         return LitellmChat(spec.model, **patience)
     return ChatClient(spec.base_url, spec.model, connections=concurrency, **patience)

@@ -1,4 +1,4 @@
-"""A client of OpenAI-compatible chat servers: one pooled connection a thread, patient with servers, strict with replies.
+"""A client of OpenAI-compatible chat servers: pooled connections, patient with servers, strict with replies.
 
 Direct HTTP because LiteLLM costs more per call than the rest of an episode's step (benchmarks/).
 """

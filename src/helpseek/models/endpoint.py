@@ -36,7 +36,11 @@ class Chat(Protocol):
     """What a model needs of a client: `ChatClient`, or LiteLLM behind the same call."""
 
     def complete(
-        self, messages: Sequence[Mapping[str, Any]], *, tools: Sequence[Mapping[str, Any]] | None = None, **sampling: Any
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        **sampling: Any,
     ) -> ChatReply: ...
 
 

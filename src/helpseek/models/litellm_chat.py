@@ -27,7 +27,11 @@ class LitellmChat:
             self.options["api_key"] = os.environ[api_key_env]
 
     def complete(
-        self, messages: Sequence[Mapping[str, Any]], *, tools: Sequence[Mapping[str, Any]] | None = None, **sampling: Any
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        **sampling: Any,
     ) -> ChatReply:
         """As `ChatClient.complete`."""
         start = time.perf_counter()

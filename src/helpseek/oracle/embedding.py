@@ -44,7 +44,7 @@ class Embedder:
         return cls(known)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors of `texts`, shape (n, 384), float32; equal texts give equal vectors whatever stands beside them."""
+        """Unit vectors of `texts`, shape (n, 384), float32; a text's vector does not depend on its neighbours."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self.known]
         if unknown:
             with self.lock:

@@ -21,8 +21,8 @@ PROMPT = """You decide whether a question from an agent asks for a piece of info
 
 Each entry below is one missing piece, with an id, what is missing, and questions that would rightly ask for it.
 Choose at most one entry: the one the question most directly asks for. Rules:
-- Choose an entry when a helpful colleague who hears exactly this question would naturally give that missing piece, even \
-if the wording differs, the question covers only a part of it, or it comes with background.
+- Choose an entry when a helpful colleague who hears exactly this question would naturally give that missing piece, \
+even if the wording differs, the question covers only a part of it, or it comes with background.
 - A question about several entries gets the one it targets most directly.
 - A broad question ("what should I do?", "any details on the requirements?") gets none, as it isolates no gap.
 - A question about anything else, or a statement that asks nothing, gets none.

@@ -190,11 +190,11 @@ def _extended(labelled: Sequence[LabelledQuestion], additions: Sequence[Addition
 
 
 def _with_questions(task: Task, added: Mapping[tuple[str, str], list[str]]) -> Task:
-    blockers = tuple(
-        _replace_questions(b, tuple(dict.fromkeys([*b.trigger_questions, *added.get((task.task_id, b.blocker_id), ())])))
-        for b in task.registry
-    )
-    return task.model_copy(update={"registry": Registry(blockers=blockers)})
+    blockers = []
+    for blocker in task.registry:
+        new = added.get((task.task_id, blocker.blocker_id), [])
+        blockers.append(_replace_questions(blocker, tuple(dict.fromkeys([*blocker.trigger_questions, *new]))))
+    return task.model_copy(update={"registry": Registry(blockers=tuple(blockers))})
 
 
 def _replace_questions(blocker: Blocker, questions: tuple[str, ...]) -> Blocker:

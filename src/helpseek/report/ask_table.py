@@ -7,12 +7,24 @@ import pandas as pd
 from helpseek.condition import Condition
 from helpseek.report.episode_groups import KEYS, TASK_KEYS, estimate, estimate_columns, groups, infra_errors, is_valid
 from helpseek.scoring import ask_f1
-from helpseek.scoring.intervals import DEFAULT_RESAMPLING, Resampling, cluster_bootstrap, ratio
+from helpseek.scoring.intervals import DEFAULT_RESAMPLING, Resampling, cluster_bootstraps, on_columns, ratio
 from helpseek.tasks.task import BlockerType
 
 ASKING = (str(Condition.TOOL), str(Condition.SPEC_ONLY))
 COUNTS = ["n_questions", "n_resolved", "n_blockers"]
 TYPES = [str(kind) for kind in BlockerType]
+# What is summed by task, and where each estimate finds its sums.
+SUMS = (
+    *COUNTS,
+    *(f"{name}_spoken" for name in COUNTS),
+    *(f"{what}_{kind}" for kind in TYPES for what in ("resolved", "present")),
+)
+STATISTICS = {
+    "precision": on_columns(ask_f1.precision, 0, 1, 2),
+    "recall": on_columns(ask_f1.recall, 0, 1, 2),
+    "ask_f1": on_columns(ask_f1.f1, 0, 1, 2),
+    "ask_f1_reference": on_columns(ask_f1.f1_reference, 3, 4, 5),
+} | {f"recall_{kind}": on_columns(ratio, 6 + 2 * n, 7 + 2 * n) for n, kind in enumerate(TYPES)}
 
 
 def ask_quality(
@@ -33,19 +45,13 @@ def ask_quality(
     rows = []
     for group in groups(tasks):
         frame = group.frame
-        counts = frame[COUNTS].to_numpy(dtype=float)
-        spoken = frame[[f"{name}_spoken" for name in COUNTS]].to_numpy(dtype=float)
         totals = frame[["n_episodes", "n_silent", *COUNTS]].sum().astype(int).to_dict()
         n_infra_error = int(errors.loc[tuple(group.keys.values()), "n_infra_error"])
         row = group.keys | {"n_tasks": len(frame)} | totals | {"n_infra_error": n_infra_error}
-        row |= estimate("precision", cluster_bootstrap(counts, ask_f1.precision, resampling))
-        row |= estimate("recall", cluster_bootstrap(counts, ask_f1.recall, resampling))
-        row |= estimate("ask_f1", cluster_bootstrap(counts, ask_f1.f1, resampling))
-        row |= estimate("ask_f1_reference", cluster_bootstrap(spoken, ask_f1.f1_reference, resampling))
-        for kind in TYPES:
-            parts = frame[[f"resolved_{kind}", f"present_{kind}"]].to_numpy(dtype=float)
-            row |= estimate(f"recall_{kind}", cluster_bootstrap(parts, ratio, resampling))
-            row[f"n_blockers_{kind}"] = int(parts[:, 1].sum())
+        sums = frame[list(SUMS)].to_numpy(dtype=float)
+        for name, interval in cluster_bootstraps(sums, STATISTICS, resampling).items():
+            row |= estimate(name, interval)
+        row |= {f"n_blockers_{kind}": int(frame[f"present_{kind}"].sum()) for kind in TYPES}
         rows.append(row)
     return pd.DataFrame(rows, columns=_columns())
 

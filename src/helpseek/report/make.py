@@ -22,7 +22,7 @@ Files = Mapping[str, Any]
 
 
 def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
-    """Write every table of the experiment to `folder`. Raises `UserError` when too many episodes failed around a model."""
+    """Write every table to `folder`. Raises `UserError` when too many episodes ended in an infrastructure error."""
     settings = config.Tables.model_validate(params["tables"])
     resampling = Resampling(settings.confidence, settings.bootstrap, params["seed"])
     k, percent = params["attempts"], f"{100 * settings.confidence:g} % intervals"
@@ -98,6 +98,6 @@ def _refuse_broken(episodes: pd.DataFrame, limit: float) -> None:
     example = episodes.loc[broken, "error"].iloc[0]
     raise UserError(
         f"{broken.mean():.0%} of the episodes failed by infrastructure, more than `tables.max_infra_error_rate` = "
-        f"{limit:.0%}; worst: {model} {taskset} {condition} ({rates.max():.0%}), for example: {example:.300}. Mend that, "
-        f"then `snakemake --forcerun evaluate` (finished episodes are kept)"
+        f"{limit:.0%}; worst: {model} {taskset} {condition} ({rates.max():.0%}), for example: {example:.300}. Mend "
+        f"that, then `snakemake --forcerun evaluate` (finished episodes are kept)"
     )

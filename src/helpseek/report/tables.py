@@ -28,7 +28,8 @@ from helpseek.scoring.intervals import (
     Interval,
     Resampling,
     bootstrap_mean,
-    cluster_bootstrap,
+    cluster_bootstraps,
+    on_columns,
     paired_bootstrap,
     ratio,
     wilson,
@@ -124,6 +125,8 @@ def complementary(episodes: pd.DataFrame, resampling: Resampling = DEFAULT_RESAM
         rows[f"{name}_counted"] = rows[name].notna()
     sums = [column for column in rows.columns if column not in TASK_KEYS]
     tasks = rows.groupby(TASK_KEYS, sort=False, observed=True)[sums].sum().reset_index()
+    metrics = [column for name in PER_EPISODE for column in (name, f"{name}_counted")]
+    means = {name: on_columns(ratio, 2 * n, 2 * n + 1) for n, name in enumerate(PER_EPISODE)}
     errors = infra_errors(episodes)
     table = []
     for group in groups(tasks):
@@ -133,9 +136,9 @@ def complementary(episodes: pd.DataFrame, resampling: Resampling = DEFAULT_RESAM
             "n_token_counts": int(group.frame["output_tokens_counted"].sum()),
             "n_infra_error": int(errors.loc[tuple(group.keys.values()), "n_infra_error"]),
         }
-        for name in PER_EPISODE:
-            counts = group.frame[[name, f"{name}_counted"]].to_numpy(dtype=float)
-            row |= estimate(name, cluster_bootstrap(counts, ratio, resampling))
+        counts = group.frame[metrics].to_numpy(dtype=float)
+        for name, interval in cluster_bootstraps(counts, means, resampling).items():
+            row |= estimate(name, interval)
         table.append(row)
     head = [*KEYS, "n_tasks", "n_episodes", "n_token_counts", "n_infra_error"]
     return pd.DataFrame(table, columns=[*head, *estimate_columns(*PER_EPISODE)])

@@ -51,12 +51,9 @@ def task_checks(checks: pd.DataFrame) -> pd.DataFrame:
     """How many tasks each check looked at and how many failed it; the last row has those excluded by any check."""
     task_of = [name for name in ("taskset", "task_id") if name in checks.columns]
     failed = ~checks["passed"].astype(bool)
-    by_check = {"n_tasks": checks, "n_failed": checks.loc[failed]}
-    counts = {
-        name: frame.drop_duplicates(["check", *task_of]).groupby("check").size() for name, frame in by_check.items()
-    }
-    table = pd.DataFrame(counts).reindex(checks["check"].unique()).fillna(0).astype(int)
-    table = table.rename_axis("check").reset_index()
+    # One row per task and check: some checks look at each blocker of a task.
+    by_task = checks.assign(failed=failed).groupby(["check", *task_of], sort=False, observed=True)["failed"].any()
+    table = by_task.groupby("check", sort=False, observed=True).agg(n_tasks="size", n_failed="sum").reset_index()
     excluded = len(checks.loc[failed, task_of].drop_duplicates())
     total = {"check": "any (excluded)", "n_tasks": len(checks[task_of].drop_duplicates()), "n_failed": excluded}
     table = pd.concat([table, pd.DataFrame([total])], ignore_index=True)

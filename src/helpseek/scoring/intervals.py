@@ -6,18 +6,20 @@ Attempts on one task resemble each other, so tasks, not episodes, are resampled 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
 Array = npt.NDArray[np.float64]
+Statistic = Callable[[Array], Array]
 
 # Resampling weights held at once; bounds memory to about 80 MB.
 BLOCK = 10_000_000
+# A multinomial draw takes about this many times as long for one category as drawing one cluster (measured).
+MULTINOMIAL_COST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +55,66 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
 def bootstrap_sums(sums: npt.ArrayLike, resampling: Resampling) -> Array:
     """Column sums of resampled clusters: (clusters, columns) -> (resamples, columns).
 
-    Clusters with equal rows are interchangeable, so counts of distinct rows are drawn: as exact, and fast for counts.
+    Clusters with equal rows are interchangeable, so how often each distinct row is drawn is all that is drawn.
     """
     rows, counts = np.unique(np.asarray(sums, dtype=np.float64), axis=0, return_counts=True)
     rng = np.random.default_rng(resampling.seed)
-    n, block = int(counts.sum()), max(1, BLOCK // len(rows))
-    drawn = [
-        rng.multinomial(n, counts / n, size=min(block, resampling.resamples - start)) @ rows
-        for start in range(0, resampling.resamples, block)
-    ]
-    return np.concatenate(drawn)
+    block = max(1, BLOCK // len(rows))
+    sizes = [min(block, resampling.resamples - start) for start in range(0, resampling.resamples, block)]
+    return np.concatenate([_draws(counts, size, rng) @ rows for size in sizes])
 
 
-def cluster_bootstrap(
-    sums: npt.ArrayLike, statistic: Callable[[Array], Any], resampling: Resampling = DEFAULT_RESAMPLING
-) -> Interval:
-    """Percentile interval of a statistic of column sums over clusters.
+def _draws(counts: npt.NDArray[np.int64], size: int, rng: np.random.Generator) -> Array:
+    """How often each distinct row comes up in `size` draws of all clusters: (size, rows)."""
+    n = int(counts.sum())
+    if len(counts) * MULTINOMIAL_COST < n:
+        return rng.multinomial(n, counts / n, size=size).astype(np.float64)
+    row_of = np.repeat(np.arange(len(counts)), counts)
+    drawn = (np.bincount(row_of[rng.integers(0, n, n)], minlength=len(counts)) for _ in range(size))
+    return np.stack(list(drawn)).astype(np.float64)
 
-    `sums` is (clusters, columns), one row per task. `statistic` maps an array whose last axis holds the column sums to
+
+def cluster_bootstraps(
+    sums: npt.ArrayLike, statistics: Mapping[str, Statistic], resampling: Resampling = DEFAULT_RESAMPLING
+) -> dict[str, Interval]:
+    """Percentile intervals of statistics of column sums over clusters, all from the same resamples.
+
+    `sums` is (clusters, columns), one row per task. A statistic maps an array whose last axis holds the column sums to
     one value per leading index; a resample where it is NaN is left out. Bounds are NaN for fewer than two tasks, which
     tell nothing about how tasks vary. When all tasks are alike the interval has no width.
     """
     values = np.atleast_2d(np.asarray(sums, dtype=np.float64))
     n = len(values) if values.size else 0
     if n == 0:
-        return Interval(math.nan, math.nan, math.nan, 0)
-    estimate = float(statistic(values.sum(axis=0)))
-    if n == 1:
-        return Interval(estimate, math.nan, math.nan, n)
-    resampled = np.asarray(statistic(bootstrap_sums(values, resampling)), dtype=np.float64)
-    defined = resampled[~np.isnan(resampled)]
+        return dict.fromkeys(statistics, Interval(math.nan, math.nan, math.nan, 0))
+    resampled = bootstrap_sums(values, resampling) if n > 1 else np.empty((0, values.shape[1]))
+    total = values.sum(axis=0)
+    intervals = {}
+    for name, statistic in statistics.items():
+        low, high = _percentiles(np.asarray(statistic(resampled)), resampling.confidence)
+        intervals[name] = Interval(float(statistic(total)), low, high, n)
+    return intervals
+
+
+def _percentiles(values: Array, confidence: float) -> tuple[float, float]:
+    """The central share of the defined values; NaN without any."""
+    defined = values[~np.isnan(values)]
     if not len(defined):
-        return Interval(estimate, math.nan, math.nan, n)
-    tail = (1 - resampling.confidence) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return Interval(estimate, float(low), float(high), n)
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def cluster_bootstrap(
+    sums: npt.ArrayLike, statistic: Statistic, resampling: Resampling = DEFAULT_RESAMPLING
+) -> Interval:
+    """`cluster_bootstraps` of one statistic."""
+    return cluster_bootstraps(sums, {"": statistic}, resampling)[""]
+
+
+def on_columns(statistic: Statistic, *columns: int) -> Statistic:
+    """`statistic` of some of the columns, in the given order."""
+    return lambda sums: statistic(sums[..., list(columns)])
 
 
 def ratio(sums: Array) -> Array:

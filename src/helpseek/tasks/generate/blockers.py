@@ -117,7 +117,7 @@ def amount(schema: Schema, term: str, rng: random.Random) -> Gap:
             f"amount_{_slug(term)}",
             BlockerType.AMBIGUOUS,
             Place.SCHEMA,
-            f'The columns {", ".join(columns)} have the same description; which of them make the "{term} value" is open.',
+            f'The columns {", ".join(columns)} have one description; which of them make the "{term} value" is open.',
             f"The {term} value of a {event[0]} is {first} plus {percent} percent of {second}.",
             (
                 f'Which column holds the "{term} value"?',

@@ -26,16 +26,25 @@ class Family:
     day: str
 
 
-FAMILIES = (
-    Family(("customer", "customers"), ("order", "orders"), ("store", "stores"), "region", "score", "idle_days", "state", "net", "quantity", "order_day"),
-    Family(("patient", "patients"), ("visit", "visits"), ("clinic", "clinics"), "district", "risk", "gap_days", "code", "cost", "minutes", "visit_day"),
-    Family(("member", "members"), ("loan", "loans"), ("branch", "branches"), "group_name", "points", "away_days", "stage", "fee", "copies", "loan_day"),
-    Family(("driver", "drivers"), ("trip", "trips"), ("depot", "depots"), "fleet", "rating", "rest_days", "phase", "fare", "stops", "trip_day"),
-    Family(("student", "students"), ("course", "courses"), ("campus", "campuses"), "faculty", "level", "pause_days", "step", "mark", "credits", "start_day"),
-    Family(("client", "clients"), ("ticket", "tickets"), ("desk", "desks"), "segment", "weight", "quiet_days", "flag", "effort", "replies", "open_day"),
-    Family(("guest", "guests"), ("booking", "bookings"), ("hotel", "hotels"), "market", "loyalty", "absent_days", "mode", "rate", "nights", "arrival_day"),
-    Family(("farmer", "farmers"), ("harvest", "harvests"), ("silo", "silos"), "valley", "quality", "fallow_days", "lot_code", "yield", "loads", "harvest_day"),
-)  # fmt: skip
+def _family(words: str) -> Family:
+    entity, entities, event, events, place, places, *columns = words.split()
+    return Family((entity, entities), (event, events), (place, places), *columns)
+
+
+# entity and its plural, event, place, then the columns in the order of `Family`.
+FAMILIES = tuple(
+    _family(words)
+    for words in (
+        "customer customers order orders store stores region score idle_days state net quantity order_day",
+        "patient patients visit visits clinic clinics district risk gap_days code cost minutes visit_day",
+        "member members loan loans branch branches group_name points away_days stage fee copies loan_day",
+        "driver drivers trip trips depot depots fleet rating rest_days phase fare stops trip_day",
+        "student students course courses campus campuses faculty level pause_days step mark credits start_day",
+        "client clients ticket tickets desk desks segment weight quiet_days flag effort replies open_day",
+        "guest guests booking bookings hotel hotels market loyalty absent_days mode rate nights arrival_day",
+        "farmer farmers harvest harvests silo silos valley quality fallow_days lot_code yield loads harvest_day",
+    )
+)
 
 CATEGORIES = tuple("Aspen Brook Coral Dune Elm Fern Glade Heath".split())
 CODE_LETTERS = "KLMPRTVX"
