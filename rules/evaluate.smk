@@ -7,7 +7,7 @@ rule evaluate:
         blockers="results/tasks/{taskset}/blockers.parquet",
         splits="results/tasks/{taskset}/splits.parquet",
         checks="results/tasks/{taskset}/checks.parquet",
-        embeddings="results/tasks/{taskset}/embeddings.parquet",
+        embeddings=lambda wildcards: embeddings_of(wildcards.taskset),
         additions=f"results/oracle/{CONFIG.oracle.judge}/additions.parquet",
     output:
         episodes="results/episodes/{model}/{taskset}/{condition}/{shard}.parquet",

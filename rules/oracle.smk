@@ -5,7 +5,7 @@ rule validate_oracle:
     input:
         tasks=taskset_file("tasks"),
         blockers=taskset_file("blockers"),
-        embeddings=taskset_file("embeddings"),
+        embeddings=embeddings_of(*CONFIG.evaluate.tasksets),
         human_labels=CONFIG.oracle.validation.human_labels or [],
     output:
         validation="results/oracle/{judge}/validation.parquet",

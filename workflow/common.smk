@@ -60,6 +60,13 @@ def taskset_file(name):
     return expand(f"results/tasks/{{taskset}}/{name}.parquet", taskset=CONFIG.evaluate.tasksets)
 
 
+def embeddings_of(*tasksets):
+    """The embeddings of `tasksets`, or nothing when neither the judge nor the note search uses them."""
+    judge = CONFIG.judges[CONFIG.oracle.judge]
+    needed = "embedding" in (judge.kind, CONFIG.sql.note_search)
+    return expand("results/tasks/{taskset}/embeddings.parquet", taskset=tasksets) if needed else []
+
+
 def task_files():
     return [file for name in ("tasks", "blockers", "splits", "checks") for file in taskset_file(name)]
 

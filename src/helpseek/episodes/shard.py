@@ -59,7 +59,7 @@ def evaluate_shard(
     )
     tasks = usable_tasks(inputs, evaluation["split"])
     runs = shard_runs(tasks, evaluation["attempts"], params["seed"], int(ids["shard"]), evaluation["shards"])
-    embedder = Embedder.from_file(Path(inputs["embeddings"]))
+    embedder = Embedder.from_files(inputs["embeddings"])
     agent_limits, grading_limits = sql_limits(sql)
     with SqlGuard(sql_workers, agent_limits) as guard:
         services = Services(

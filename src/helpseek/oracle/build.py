@@ -52,7 +52,7 @@ def validate_judge(params: Mapping[str, Any], inputs: Mapping[str, Any], outputs
     """Judge a judge on the labelled questions of all evaluated task sets; write every verdict and all additions."""
     settings = config.Validation.model_validate(params["validation"])
     tasks = [task for file in inputs["tasks"] for task in read_taskset(Path(file).parent)]
-    embedder = Embedder.from_file(*(Path(file) for file in inputs["embeddings"]))
+    embedder = Embedder.from_files(inputs["embeddings"])
     judge = build_judge(params["judge"], embedder, Path(outputs["validation"]).parent / "cache")
     human = read_human_labels(settings.human_labels, tasks) if settings.human_labels else []
     labelled = labelled_questions(tasks, params["seed"], human)

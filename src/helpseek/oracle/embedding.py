@@ -7,7 +7,7 @@ an unknown text turns up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,12 @@ class Embedder:
         self.model: MiniLm | None = None
 
     @classmethod
-    def from_file(cls, *paths: Path) -> Embedder:
+    def from_files(cls, paths: str | Iterable[str]) -> Embedder:
         """An embedder that knows the texts of `embeddings` tables. Raises `UserError` on a damaged file."""
         known: dict[str, Vectors] = {}
-        for path in paths:
-            table = read_table(path, "embeddings")
+        # Snakemake hands over one file as a string, several or none as a list.
+        for path in [paths] if isinstance(paths, str) else paths:
+            table = read_table(Path(path), "embeddings")
             vectors = table.column("vector").combine_chunks().flatten().to_numpy().reshape(-1, DIMENSIONS)
             known |= dict(zip(table.column("text").to_pylist(), vectors, strict=True))
         return cls(known)
