@@ -1,11 +1,12 @@
 """A small OpenAI-compatible server for tests and benchmarks: it answers at once, or breaks in a chosen way.
 
 In a test: `with EndpointServer(answer) as server: ... server.base_url`. For a benchmark, in a process of its own:
-`python tests/endpoint_server.py` prints its address and answers each SQL episode with four fixed steps.
+`python tests/endpoint_server.py --port 0 --script four_steps` prints its address first.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
@@ -14,45 +15,76 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends: a chat message, or any `body` with any `status`, late, cut short or never."""
+    """What the server sends: a chat message, or any `body` with any `status`; late, in drips, cut short or never.
 
-    content: str | None = ""
-    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    `delay_s` is the wait before the first byte, `drip_s` the wait before each of ten parts of the body.
+    """
+
+    content: Any = ""
+    tool_calls: Any = ()
     finish_reason: str = "stop"
     usage: bool = True
     status: int = 200
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
     delay_s: float = 0.0
+    drip_s: float = 0.0
     reset: bool = False
     truncate: bool = False
 
     def payload(self, request: Mapping[str, Any]) -> bytes:
+        """The body; one word counts as one token. `fields` are added to the message."""
         if self.body is not None:
             return self.body
-        message: dict[str, Any] = {"role": "assistant", "content": self.content}
+        message: dict[str, Any] = {"role": "assistant", "content": self.content, **self.fields}
         if self.tool_calls:
             message["tool_calls"] = self.tool_calls
-        reply: dict[str, Any] = {"choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}]}
+        reply: dict[str, Any] = {
+            "id": "chatcmpl-0",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],
+        }
         if self.usage:
             prompt = sum(len(str(m.get("content") or "").split()) for m in request["messages"])
-            reply["usage"] = {"prompt_tokens": prompt, "completion_tokens": len((self.content or "").split())}
+            written = len(str(self.content or "").split())
+            reply["usage"] = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         return json.dumps(reply).encode()
 
 
 Answer = Callable[[Mapping[str, Any]], Reply]
 
 
-class EndpointServer:
-    """Context manager: serves `answer` on a free local port; `requests` keeps what was asked."""
+def tool_call(name: str, arguments: Any, id: str | None = "call_1") -> dict[str, Any]:
+    """A native tool call; `arguments` are sent as JSON text, unless they are text already."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+
+def in_turn(*replies: Reply) -> Answer:
+    """An answer function that gives `replies` one after another, the last one for ever."""
+    rest = list(replies)
+    return lambda request: rest.pop(0) if len(rest) > 1 else rest[0]
+
+
+class EndpointServer:
+    """Context manager: serves `answer` on a local port (0: a free one); with `keep`, remembers what was asked.
+
+    An exception in `answer` is sent as status 400, so that a wrong test fails instead of retrying.
+    """
+
+    def __init__(self, answer: Answer, *, port: int = 0, keep: bool = True) -> None:
+        self.answer, self.port, self.keep = answer, port, keep
         self.requests: list[Mapping[str, Any]] = []
         self.headers: list[str] = []
+        self.connections = 0
         self.ready = threading.Event()
         self.thread = threading.Thread(target=asyncio.run, args=(self._run(),), daemon=True)
 
@@ -62,7 +94,7 @@ class EndpointServer:
 
     def __enter__(self) -> EndpointServer:
         self.thread.start()
-        assert self.ready.wait(10)
+        assert self.ready.wait(10), "the server did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,26 +103,35 @@ class EndpointServer:
 
     async def _run(self) -> None:
         self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=512)
         self.port = server.sockets[0].getsockname()[1]
         self.ready.set()
         await self.stop.wait()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])  # type: ignore[index]
-                request = json.loads(await reader.readexactly(length))
-                self.requests.append(request)
-                self.headers.append(head.decode("latin-1"))
-                if not await self._send(writer, self.answer(request), request):
+                length = CONTENT_LENGTH.search(head)
+                request = json.loads(await reader.readexactly(int(length[1]) if length else 0))
+                if self.keep:
+                    self.requests.append(request)
+                    self.headers.append(head.decode("latin-1"))
+                if not await self._send(writer, self._reply(request), request):
                     break
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()
 
+    def _reply(self, request: Mapping[str, Any]) -> Reply:
+        try:
+            return self.answer(request)
+        except Exception as error:
+            return Reply(status=400, body=repr(error).encode())
+
     async def _send(self, writer: asyncio.StreamWriter, reply: Reply, request: Mapping[str, Any]) -> bool:
+        """Send `reply`; whether the connection stays open."""
         if reply.delay_s:
             await asyncio.sleep(reply.delay_s)
         if reply.reset:
@@ -99,7 +140,15 @@ class EndpointServer:
         body = reply.payload(request)
         lines = [f"HTTP/1.1 {reply.status} X", "Content-Type: application/json", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
-        writer.write("\r\n".join([*lines, "", ""]).encode() + (body[: len(body) // 2] if reply.truncate else body))
+        head = "\r\n".join([*lines, "", ""]).encode()
+        if reply.drip_s:
+            writer.write(head)
+            size = len(body) // 10 + 1
+            for start in range(0, len(body), size):
+                await asyncio.sleep(reply.drip_s)
+                writer.write(body[start : start + size])
+        else:
+            writer.write(head + (body[: len(body) // 2] if reply.truncate else body))
         await writer.drain()
         return not reply.truncate
 
@@ -117,9 +166,23 @@ def four_steps(request: Mapping[str, Any]) -> Reply:
     return Reply(f"Next step.\n```\n{command}\n```")
 
 
-if __name__ == "__main__":
-    with EndpointServer(four_steps) as server:
-        print(server.base_url, flush=True)
-        server.requests = type("Forgetful", (list,), {"append": lambda self, item: None})()  # keep memory flat
-        server.headers = server.requests
+def hello(request: Mapping[str, Any]) -> Reply:
+    """The same short answer to everything."""
+    return Reply("hello")
+
+
+SCRIPTS: Mapping[str, Answer] = {"four_steps": four_steps, "hello": hello}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0, help="0: a free port")
+    parser.add_argument("--script", choices=sorted(SCRIPTS), default="four_steps", help="what it answers")
+    arguments = parser.parse_args()
+    with EndpointServer(SCRIPTS[arguments.script], port=arguments.port, keep=False) as server:
+        print(server.base_url, flush=True)  # noqa: T201 - the address is this process's output
         server.thread.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -6,54 +6,38 @@ Direct HTTP because LiteLLM costs more per call than the rest of an episode's st
 from __future__ import annotations
 
 import json
-import logging
-import os
-import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import urllib3
 
-from helpseek.errors import InfraError, UserError
+from helpseek.errors import UserError
+from helpseek.models.completion import (
+    ChatReply,
+    ContextLengthExceeded,
+    means_full_context,
+    read_completion,
+    refusal,
+    shown,
+)
+from helpseek.models.retry import PassingError, Patience, retry_after_s
+from helpseek.models.secrets import read_secret
+
+__all__ = ["ChatClient", "ChatReply", "ContextLengthExceeded"]
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 60.0
-SHOWN_CHARACTERS = 300
-CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "maximum context",
-    "context window",
-    "too many tokens",
-    "max_model_len",
-)
-
-log = logging.getLogger(__name__)
-
-
-class ContextLengthExceeded(Exception):
-    """The conversation no longer fits the model: a limit of the model, not of the infrastructure."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatReply:
-    """One reply. Token counts are None when the server gives none; `duration_s` includes retries."""
-
-    content: str
-    tool_calls: tuple[Mapping[str, Any], ...]
-    finish_reason: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    duration_s: float
+LONGEST_CONNECT_S = 30.0
+CHUNK_BYTES = 1 << 16
 
 
 class ChatClient:
-    """Asks one model at `base_url`; safe to share between threads.
+    """Asks one model at `base_url`; safe to share between threads. Connects directly: proxy variables are not read.
 
     The key comes from the environment variable `api_key_env` and appears in no message, log or repr.
-    Raises `UserError` when that variable is not set.
+    `timeout_s` bounds one try, up to the last byte of its reply. `connections` is the pool's size: one per thread.
+    Raises `UserError` when that variable is not set or `base_url` is no plain http address.
     """
 
     def __init__(
@@ -65,16 +49,17 @@ class ChatClient:
         timeout_s: float = 300.0,
         max_retries: int = 8,
         connections: int = 8,
+        extra_headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.url, self.model, self.max_retries = f"{base_url.rstrip('/')}/chat/completions", model, max_retries
-        self._headers = {"Content-Type": "application/json"}
-        if api_key_env is not None:
-            key = os.environ.get(api_key_env)
-            if not key:
-                raise UserError(f"`api_key_env: {api_key_env}`: that environment variable is not set")
-            self._headers["Authorization"] = f"Bearer {key}"
-        timeout = urllib3.Timeout(connect=min(30.0, timeout_s), read=timeout_s)
-        self.pool = urllib3.PoolManager(maxsize=connections, block=False, timeout=timeout, retries=False)
+        check_base_url(base_url)
+        self.url, self.model, self.timeout_s = f"{base_url.rstrip('/')}/chat/completions", model, timeout_s
+        self._secret = read_secret(api_key_env)
+        self._headers = {"Content-Type": "application/json", **(extra_headers or {})}
+        if self._secret.value:
+            self._headers["Authorization"] = f"Bearer {self._secret.value}"
+        timeout = urllib3.Timeout(connect=min(LONGEST_CONNECT_S, timeout_s), read=timeout_s)
+        self._pool = urllib3.PoolManager(maxsize=connections, block=False, timeout=timeout, retries=False)
+        self._patience = Patience(f"{self.url} (model {model})", max_retries)
 
     def complete(
         self,
@@ -92,74 +77,55 @@ class ChatClient:
             body["tools"] = tools
         payload = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         start = time.perf_counter()
-        for attempt in range(self.max_retries + 1):
-            problem, wait_s = "", None
-            try:
-                response = self.pool.request("POST", self.url, body=payload, headers=self._headers)
-                if response.status == 200:
-                    return _parse(response.data, time.perf_counter() - start)
-                problem = f"HTTP {response.status}: {_shown(response.data)}"
-                if response.status not in RETRIED_STATUSES:
-                    self._refuse(response.status, response.data, problem)
-                wait_s = _retry_after(response.headers.get("Retry-After"))
-            except urllib3.exceptions.HTTPError as error:
-                problem = f"{type(error).__name__}: {error}"
-            except UnreadableReply as error:
-                problem = str(error)
-            if attempt < self.max_retries:
-                pause = wait_s if wait_s is not None else _pause(attempt)
-                log.warning("%s: %s; retry %d in %.1f s", self.url, problem, attempt + 1, pause)
-                time.sleep(pause)
-        raise InfraError(
-            f"{self.url} (model {self.model}): gave up after {self.max_retries + 1} tries; last: {problem}"
-        )
+        return self._patience.call(lambda: self._ask(payload, start, sampling.get("max_tokens")))
 
-    def _refuse(self, status: int, data: bytes, problem: str) -> None:
-        """Raise for a status that no retry will change."""
-        if status in (400, 413, 422) and any(word in data.decode("utf-8", "replace").lower() for word in CONTEXT_WORDS):
-            raise ContextLengthExceeded(problem)
-        hints = {
-            401: "check the key in `api_key_env`",
-            403: "check the key's rights",
-            404: "check `base_url` and `model`",
-        }
-        raise InfraError(f"{self.url} (model {self.model}): {problem}; {hints.get(status, 'check the request')}")
+    def close(self) -> None:
+        """End the pauses between retries in all threads (their calls raise `InfraError`) and drop idle connections."""
+        self._patience.close()
+        self._pool.clear()
+
+    def _ask(self, payload: bytes, start: float, max_tokens: int | None) -> ChatReply:
+        """One try. Raises `PassingError` for what another try may cure."""
+        try:
+            response = self._pool.request("POST", self.url, body=payload, headers=self._headers, preload_content=False)
+            data = self._read(response, time.perf_counter() + self.timeout_s)
+        except urllib3.exceptions.HTTPError as error:
+            raise PassingError(self._secret.masked(f"{type(error).__name__}: {error}")) from None
+        if response.status == 200:
+            return self._parse(data, time.perf_counter() - start)
+        text = self._secret.masked(data.decode("utf-8", "replace"))
+        if response.status in RETRIED_STATUSES and not means_full_context(response.status, text):
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            raise PassingError(f"HTTP {response.status}: {shown(text)}", wait_s)
+        raise refusal(self._patience.who, response.status, text, max_tokens)
+
+    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
+        """The whole body. Servers that send blanks to keep a connection alive never trip the socket's own timeout."""
+        chunks = []
+        while chunk := response.read1(CHUNK_BYTES):
+            chunks.append(chunk)
+            if time.perf_counter() > deadline:
+                response.close()
+                raise PassingError(f"Timeout: no complete reply within {self.timeout_s} s")
+        return b"".join(chunks)
+
+    def _parse(self, data: bytes, duration_s: float) -> ChatReply:
+        try:
+            body = json.loads(data)
+        except (ValueError, RecursionError):
+            text = self._secret.masked(data.decode("utf-8", "replace"))
+            raise PassingError(f"not a chat completion: {shown(text)}") from None
+        return read_completion(body, duration_s)
 
 
-class UnreadableReply(Exception):
-    """A reply with status 200 that is no chat completion."""
-
-
-def _parse(data: bytes, duration_s: float) -> ChatReply:
+def check_base_url(base_url: str) -> None:
+    """Raise `UserError` unless `base_url` is an http address without credentials or a query."""
+    if "@" in base_url or "?" in base_url:
+        raise UserError("`base_url` must hold no user, password or query; name the key's variable in `api_key_env`")
     try:
-        content = json.loads(data)
-        choice = content["choices"][0]
-        message = choice["message"]
-        usage = content.get("usage") or {}
-        return ChatReply(
-            content=message.get("content") or "",
-            tool_calls=tuple(message.get("tool_calls") or ()),
-            finish_reason=choice.get("finish_reason"),
-            input_tokens=usage.get("prompt_tokens"),
-            output_tokens=usage.get("completion_tokens"),
-            duration_s=duration_s,
-        )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        raise UnreadableReply(f"not a chat completion: {_shown(data)}") from None
-
-
-def _shown(data: bytes) -> str:
-    return " ".join(data.decode("utf-8", "replace").split())[:SHOWN_CHARACTERS] or "(empty body)"
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Seconds a server asks to wait, capped; None when it does not say (dates are treated as not saying)."""
-    try:
-        return None if header is None else min(max(float(header), 0.0), LONGEST_PAUSE_S)
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return None
-
-
-def _pause(attempt: int) -> float:
-    """Exponential back-off with full jitter, in seconds."""
-    return random.uniform(0.5, 1.0) * min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
+        usable = False
+    if not usable:
+        raise UserError(f"`base_url: {base_url}`: expected an address such as http://localhost:8000/v1")

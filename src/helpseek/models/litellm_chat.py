@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helpseek.errors import InfraError, UserError
-from helpseek.models.chat import ChatReply, ContextLengthExceeded
+from helpseek.models.completion import ChatReply, ContextLengthExceeded, read_completion, refusal, shown
+from helpseek.models.retry import PassingError, Patience
+from helpseek.models.secrets import read_secret
+
+log = logging.getLogger(__name__)
 
 
 class LitellmChat:
@@ -19,12 +23,17 @@ class LitellmChat:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         import litellm  # a slow import, and only this backend needs it
 
+        litellm.suppress_debug_info = True  # it prints advice to standard output on every error
         self.litellm, self.model = litellm, model
-        self.options: dict[str, Any] = {"timeout": timeout_s, "num_retries": max_retries, "drop_params": True}
-        if api_key_env is not None:
-            if not os.environ.get(api_key_env):
-                raise UserError(f"`api_key_env: {api_key_env}`: that environment variable is not set")
-            self.options["api_key"] = os.environ[api_key_env]
+        self._secret = read_secret(api_key_env)
+        # Retries are ours, so that every backend pauses, logs and gives up alike.
+        self._options: dict[str, Any] = {"timeout": timeout_s, "max_retries": 0, "num_retries": 0}
+        if self._secret.value:
+            self._options["api_key"] = self._secret.value
+        self._seeded = "seed" in (litellm.get_supported_openai_params(model=model) or ())
+        if not self._seeded:
+            log.warning("%s takes no seed: its attempts cannot be repeated", model)
+        self._patience = Patience(f"{model} through LiteLLM", max_retries)
 
     def complete(
         self,
@@ -34,22 +43,32 @@ class LitellmChat:
         **sampling: Any,
     ) -> ChatReply:
         """As `ChatClient.complete`."""
-        start = time.perf_counter()
-        sent = {key: value for key, value in sampling.items() if value is not None}
+        sent = {key: value for key, value in sampling.items() if value is not None and (key != "seed" or self._seeded)}
+        request = {"model": self.model, "messages": list(messages), **sent, **self._options}
         if tools:
-            sent["tools"] = list(tools)
+            request["tools"] = list(tools)
+        start = time.perf_counter()
+        return self._patience.call(lambda: self._ask(request, start))
+
+    def close(self) -> None:
+        """End the pauses between retries in all threads; their calls raise `InfraError`."""
+        self._patience.close()
+
+    def _ask(self, request: dict[str, Any], start: float) -> ChatReply:
+        errors = self.litellm.exceptions
         try:
-            response = self.litellm.completion(model=self.model, messages=list(messages), **sent, **self.options)
-        except self.litellm.exceptions.ContextWindowExceededError as error:
-            raise ContextLengthExceeded(str(error)) from error
+            response = self.litellm.completion(**request)
+        except errors.ContextWindowExceededError as error:
+            raise ContextLengthExceeded(self._secret.masked(str(error))) from None
+        except (
+            errors.BadRequestError,
+            errors.AuthenticationError,
+            errors.PermissionDeniedError,
+            errors.NotFoundError,
+            errors.UnprocessableEntityError,
+        ) as error:
+            text = self._secret.masked(str(error))
+            raise refusal(self._patience.who, error.status_code, text, request.get("max_tokens")) from None
         except self.litellm.openai.OpenAIError as error:
-            raise InfraError(f"{self.model} through LiteLLM: {error}") from error
-        choice, usage = response.choices[0], response.usage
-        return ChatReply(
-            content=choice.message.content or "",
-            tool_calls=tuple(call.model_dump() for call in choice.message.tool_calls or ()),
-            finish_reason=choice.finish_reason,
-            input_tokens=usage.prompt_tokens if usage else None,
-            output_tokens=usage.completion_tokens if usage else None,
-            duration_s=time.perf_counter() - start,
-        )
+            raise PassingError(shown(self._secret.masked(f"{type(error).__name__}: {error}"))) from None
+        return read_completion(response.model_dump(), time.perf_counter() - start)

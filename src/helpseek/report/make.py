@@ -39,7 +39,7 @@ def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
     tables = {
         "main_results": (
             main_results(episodes, k, resampling),
-            f"Tasks passed in the first j attempts; Wilson {percent}.{which}",
+            f"Tasks passed in the first j attempts; Wilson {percent}, bootstrap by task for unbiased estimates.{which}",
         ),
         "judgment_gap": (
             judgment_gap(episodes, k, resampling),

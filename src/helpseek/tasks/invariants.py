@@ -142,7 +142,7 @@ def _sql_checks(task: Task, sql: SqlSpec, run: RunSql) -> dict[Check, str]:
         return found
     gold = run(sql.database, sql.gold_sql)
     found["gold_runs", None] = _gold_problem(gold)
-    if sql.gold_template is not None and not found["gold_runs", None]:
+    if sql.gold_template is not None and not any(found.values()):
         for blocker in task.registry:
             problem = _uncritical(sql, sql.database, sql.gold_template, gold, right, blocker, run)
             found["blocker_critical", blocker.blocker_id] = problem

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from helpseek.environments.sql_guard import SqlValue
 from helpseek.scoring.sql_match.verdict import ResultTable, Row, Verdict
@@ -113,6 +111,10 @@ def _may_agree(gold: _Column, predicted: _Column) -> bool:
 
 def _assignable(candidates: Sequence[Iterable[int]]) -> bool:
     """Whether each entry can have one of its candidates for itself (maximum bipartite matching)."""
+    # Half a second of import; most processes never grade a result that needs it.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     edges = [list(options) for options in candidates]
     starts = np.cumsum([0, *map(len, edges)])
     ends = np.concatenate([np.asarray(options, dtype=np.int32) for options in edges])
