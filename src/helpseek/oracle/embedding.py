@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.float32]
 
 DIMENSIONS = 384
 MAX_TOKENS = 256
-BATCH = 64
+BATCH, PADDED_TO = 64, 16
 
 
 class Embedder:
@@ -68,25 +68,26 @@ class MiniLm:
         self.network = transformers.AutoModel.from_pretrained(get_model_path()).eval()
 
     def encode(self, texts: Sequence[str]) -> Iterator[Vectors]:
-        """One unit vector per text. Texts of one length are batched together: padding would move the last digits."""
+        """One unit vector per text. Texts are padded by their own length alone, so that neighbours do not matter."""
         tokens = self.tokenizer(list(texts), truncation=True, max_length=MAX_TOKENS)["input_ids"]
         vectors: list[Vectors | None] = [None] * len(texts)
-        by_length: dict[int, list[int]] = {}
+        by_width: dict[int, list[int]] = {}
         for n, ids in enumerate(tokens):
-            by_length.setdefault(len(ids), []).append(n)
-        for members in by_length.values():
+            by_width.setdefault(-(-len(ids) // PADDED_TO) * PADDED_TO, []).append(n)
+        for width, members in by_width.items():
             for start in range(0, len(members), BATCH):
                 batch = members[start : start + BATCH]
-                for n, vector in zip(batch, self._forward([tokens[n] for n in batch]), strict=True):
+                for n, vector in zip(batch, self._forward([tokens[n] for n in batch], width), strict=True):
                     vectors[n] = vector
         return (vector for vector in vectors if vector is not None)
 
-    def _forward(self, tokens: list[list[int]]) -> Vectors:
-        ids = self.torch.tensor(tokens)
+    def _forward(self, tokens: list[list[int]], width: int) -> Vectors:
+        ids = self.torch.tensor([row + [self.tokenizer.pad_token_id] * (width - len(row)) for row in tokens])
+        mask = self.torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in tokens])
         with self.torch.inference_mode():
-            states = self.network(input_ids=ids, attention_mask=self.torch.ones_like(ids)).last_hidden_state
-            pooled = self.torch.nn.functional.normalize(states.mean(dim=1), dim=1)
-        vectors: Vectors = pooled.numpy().astype(np.float32)
+            states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+            pooled = (states * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+            vectors: Vectors = self.torch.nn.functional.normalize(pooled, dim=1).numpy().astype(np.float32)
         return vectors
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +25,11 @@ def embed_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:
 
 
 class LexicalJudge:
-    """Picks the blocker with the largest cosine of TF-IDF word 1-2-grams, fitted on the registry itself."""
+    """Picks the blocker with the largest cosine of TF-IDF word 1-2-grams, without English stop words.
+
+    The weights are fitted on the registry and the question together, so that words of the question that no blocker
+    knows count against a match (fitted on the registry alone, precision on the public SQL registries is half as high).
+    """
 
     name = "lexical"
 
@@ -36,25 +38,15 @@ class LexicalJudge:
 
     def match(self, question: str, registry: Registry, domain: Domain) -> Match:
         """Largest cosine over a blocker's trigger questions and description; ties go to the earlier blocker."""
-        index = _index(registry)
-        if index is None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        texts = [(b.blocker_id, text) for b in registry for text in (*b.trigger_questions, b.description)]
+        vectorizer = TfidfVectorizer(ngram_range=(1, 2), stop_words="english", token_pattern=TOKEN)
+        try:
+            matrix = vectorizer.fit_transform([*(text for _, text in texts), question])
+        except ValueError:  # no word in any text
             return Match(None, 0.0)
-        vectorizer, matrix, owners = index
-        scores = (matrix @ vectorizer.transform([question]).T).toarray()[:, 0]
+        scores = (matrix[:-1] @ matrix[-1].T).toarray()[:, 0]
         best = int(np.argmax(scores))
         found = scores[best] >= self.threshold
-        return Match(owners[best] if found else None, float(scores[best]))
-
-
-@functools.lru_cache(maxsize=512)
-def _index(registry: Registry) -> tuple[Any, Any, tuple[str, ...]] | None:
-    """A fitted vectorizer, the registry's texts as rows, and the blocker of each; None when no text holds a word."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts = [(b.blocker_id, text) for b in registry for text in (*b.trigger_questions, b.description)]
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=TOKEN)
-    try:
-        matrix = vectorizer.fit_transform([text for _, text in texts])
-    except ValueError:
-        return None
-    return vectorizer, matrix, tuple(blocker_id for blocker_id, _ in texts)
+        return Match(texts[best][0] if found else None, float(scores[best]))
