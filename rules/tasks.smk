@@ -38,7 +38,7 @@ rule import_tasks:
     benchmark:
         "results/benchmarks/import_tasks/{taskset}.tsv"
     wildcard_constraints:
-        taskset=tasksets_of_kind("hilbench"),
+        taskset=tasksets_of_kind("files"),
     conda:
         "../envs/analysis.yaml"
     resources:
@@ -49,7 +49,7 @@ rule import_tasks:
         seed=CONFIG.seed,
         code=digest("tasks"),
     message:
-        "Import the HiL-Bench tasks of {wildcards.taskset}"
+        "Import the task files of {wildcards.taskset}"
     script:
         "../scripts/import_tasks.py"
 

@@ -1,9 +1,9 @@
-"""Import one task set of HiL-Bench files: tasks, blockers and splits."""
+"""Import one task set of task files: tasks, blockers and splits."""
 
 from pathlib import Path
 
 from helpseek.errors import reported
-from helpseek.tasks.build import import_hilbench
+from helpseek.tasks.build import import_files
 
 with reported(snakemake.log[0]):
-    import_hilbench(Path(snakemake.output.tasks).parent, snakemake.params.spec, snakemake.params.seed)
+    import_files(Path(snakemake.output.tasks).parent, snakemake.params.spec, snakemake.params.seed)

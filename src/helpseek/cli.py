@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from helpseek import __version__
-from helpseek.errors import UserError, reported
+from helpseek.errors import InfraError, UserError, reported
 
 app = typer.Typer(
     name="helpseek",
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 tasks_app = typer.Typer(help="Look at, fetch and make tasks.", no_args_is_help=True)
 app.add_typer(tasks_app, name="tasks")
+inject_app = typer.Typer(help="Make blocked tasks of your own well-specified ones.", no_args_is_help=True)
+tasks_app.add_typer(inject_app, name="inject")
 
 
 @app.callback(invoke_without_command=True)
@@ -55,6 +57,39 @@ def fetch_tasks(
 
     report = fetch(destination, tasks=task, revision=revision, harbor=harbor)
     typer.echo(f"{report.folder}: {report.downloaded} files downloaded, {report.kept} already there")
+
+
+@inject_app.command("propose")
+def inject_propose(
+    tasks: Annotated[Path, typer.Argument(help="JSON lines: task_id, question, gold_sql, database, business_info.")],
+    sheet: Annotated[Path, typer.Argument(help="The review sheet (CSV) to write.")],
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, up to and including /v1.")],
+    model: Annotated[str, typer.Option(help="The model's name on that server.")],
+    api_key_env: Annotated[str | None, typer.Option(help="Environment variable with the key.")] = None,
+) -> None:
+    """Let a model propose blockers for your own tasks, check them, and write a sheet for a human to review."""
+    from helpseek.models.chat import ChatClient
+    from helpseek.tasks.inject import propose, read_own_tasks
+
+    count = propose(read_own_tasks(tasks), ChatClient(base_url, model, api_key_env=api_key_env), sheet)
+    typer.echo(f"{sheet}: {count} proposed blockers; set `decision` to accept or reject in every row")
+
+
+@inject_app.command("accept")
+def inject_accept(
+    tasks: Annotated[Path, typer.Argument(help="The same JSON lines.")],
+    sheet: Annotated[Path, typer.Argument(help="The reviewed sheet.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the task set; name it as `path` of a `files` task set.")],
+) -> None:
+    """Read a reviewed sheet back into a task set; exit 1 when an accepted task still fails a check."""
+    from helpseek.tasks.inject import accept, read_own_tasks
+    from helpseek.tasks.store import write_taskset
+
+    made, faults = accept(read_own_tasks(tasks), sheet)
+    write_taskset(folder, made)
+    typer.echo("\n".join([*faults, f"{folder}: {len(made)} tasks, {len(faults)} failed checks"]))
+    if faults:
+        raise typer.Exit(1)
 
 
 @app.command("config")
@@ -102,7 +137,10 @@ def docs(
 def main() -> None:
     """Entry point: a user's mistake is one paragraph on standard error and exit code 1."""
     with reported():
-        app()
+        try:
+            app()
+        except InfraError as error:
+            raise UserError(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -35,20 +35,20 @@ class GeneratedTasks(Section):
     """Tasks that share one generated database."""
 
 
-class HilBenchTasks(Section):
-    """Task files in a public HiL-Bench form: a folder of Harbor tasks, or rows as JSON, JSONL or Parquet."""
+class TaskFiles(Section):
+    """Task files: HiL-Bench in a public form (Harbor folders, or rows as JSON, JSONL or Parquet), or injected tasks."""
 
-    kind: Literal["hilbench"]
+    kind: Literal["files"]
     domain: Literal["sql", "swe"]
     path: Path
-    """Folder or file with the tasks (`helpseek tasks fetch` makes one)."""
+    """Folder or file with the tasks (`helpseek tasks fetch` and `helpseek tasks inject` make one)."""
     databases: Path | None = None
     """Folder of fetched databases, when they do not lie beside the tasks."""
     held_out_share: Share = 0.2
     """Share of databases (or repositories) whose tasks are held out; the paper holds out 30 of 150 tasks."""
 
 
-Taskset = Annotated[GeneratedTasks | HilBenchTasks, Field(discriminator="kind")]
+Taskset = Annotated[GeneratedTasks | TaskFiles, Field(discriminator="kind")]
 
 
 class ReferencePolicy(Section):

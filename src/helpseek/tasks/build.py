@@ -38,9 +38,9 @@ def generate(folder: Path, spec: Mapping[str, Any], seed: int) -> None:
     write_rows(folder / "splits.parquet", "splits", rows)
 
 
-def import_hilbench(folder: Path, spec: Mapping[str, Any], seed: int) -> None:
-    """Import the tasks of one domain from HiL-Bench files; unusable ones are named in the log and left out."""
-    settings = config.HilBenchTasks.model_validate(dict(spec))
+def import_files(folder: Path, spec: Mapping[str, Any], seed: int) -> None:
+    """Import the tasks of one domain from task files; unusable ones are named in the log and left out."""
+    settings = config.TaskFiles.model_validate(dict(spec))
     loaded = load_tasks(settings.path, databases=settings.databases)
     for problem in loaded.errors:
         sys.stderr.write(f"left out: {problem}\n")
