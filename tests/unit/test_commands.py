@@ -72,7 +72,19 @@ def test_quote_and_unquote_are_inverse(text):
     assert parse_command_line(f"execute_sql {quote(text)}", ALL).arguments["query"] == text
 
 
-@given(st.text())
+@pytest.mark.parametrize(
+    ("line", "table"), [(r'get_table_info "d" "a\\" b"', "a\\"), ("get_table_info 'd' 'it'", "it")]
+)
+def test_a_quoted_word_ends_at_its_own_quote(line, table):
+    command = parse_command_line(line.replace("get_table_info", "get_column_info") + " c", ALL)
+    assert command.arguments["table"] == table
+
+
+# Commands, quotes and escapes that meet: text drawn from all of Unicode seldom holds any.
+QUOTING = st.text(alphabet="\"'\\ ab\n$`", max_size=20)
+
+
+@given(st.one_of(st.text(), st.builds(" ".join, st.tuples(st.sampled_from(ALL), QUOTING))))
 def test_no_line_breaks_the_parser(line):
     try:
         command = parse_command_line(line, ALL)

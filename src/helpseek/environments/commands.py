@@ -7,7 +7,6 @@ quotes, semicolons, comments and any script; one pair of quotes around it is dro
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +23,8 @@ SQL_COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 
 ESCAPED_IN_DOUBLE_QUOTES = re.compile(r'\\(["\\$`])')
+# Possessive: a long unclosed quotation costs one pass.
+QUOTED_WORD = re.compile(r""""(?:[^"\\]|\\.)*+"|'[^']*+'""", re.DOTALL)
 
 
 class CommandError(ValueError):
@@ -97,10 +98,9 @@ def _split_word(text: str) -> tuple[str, bool, str]:
     """The first word of `text` (quotes as in a shell), whether it was quoted, and the rest."""
     text = text.lstrip()
     if text[:1] in ("'", '"'):
-        end = re.search(r'(?<!\\)"' if text[0] == '"' else "'", text[1:])
-        if end:
-            word = text[: end.end() + 1]
-            return shlex.split(word)[0] if word[1:-1] else "", True, text[len(word) :]
+        quoted = QUOTED_WORD.match(text)
+        if quoted:
+            return unquote(quoted.group()), True, text[quoted.end() :]
     match = re.match(r"\S*", text)
     word = match.group() if match else ""
     return word, False, text[len(word) :]
