@@ -10,6 +10,7 @@ rule make_tables:
         checks=taskset_file("checks"),
         splits=taskset_file("splits"),
         selection=taskset_file("selection"),
+        validation=f"results/oracle/{CONFIG.oracle.judge}/validation.parquet",
     output:
         expand("results/tables/{table}.{format}", table=TABLES, format=FORMATS),
     log:
@@ -26,6 +27,7 @@ rule make_tables:
         attempts=CONFIG.evaluate.attempts,
         split=CONFIG.evaluate.split,
         selected_only=CONFIG.selection.apply,
+        recall_target=CONFIG.oracle.validation.recall_target,
         seed=CONFIG.seed,
         code=digest("report", "scoring"),
     message:

@@ -29,6 +29,8 @@ TABLES = (
     "task_statistics",
     "task_checks",
     "selection",
+    "oracle_validation",
+    "oracle_by_task",
 )
 FORMATS = ("parquet", "csv", "md", "tex")
 FIGURES = ("judgment_gap", "precision_recall")

@@ -14,6 +14,7 @@ from helpseek.records import read_table
 from helpseek.report.ask_table import ask_quality
 from helpseek.report.figures import judgment_gap_figure, precision_recall_figure
 from helpseek.report.formats import write_formats
+from helpseek.report.oracle_table import oracle_by_task, oracle_validation
 from helpseek.report.tables import complementary, judgment_gap, main_results
 from helpseek.report.task_tables import selection_table, task_checks, task_statistics
 from helpseek.scoring.intervals import Resampling
@@ -32,6 +33,7 @@ def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
     tasks, blockers, checks, selection = (
         _taskset_frames(inputs[name], name) for name in ("tasks", "blockers", "checks", "selection")
     )
+    validation = read_table(Path(inputs["validation"]), "validation").to_pandas()
     which = ""
     if params["selected_only"]:
         episodes = _selected(episodes, selection)
@@ -57,6 +59,14 @@ def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
         "task_statistics": (task_statistics(tasks, blockers), "The tasks, in the layout of HiL-Bench Table 3."),
         "task_checks": (task_checks(checks), "Invariants of the tasks; a task that fails any is left out of sweeps."),
         "selection": (selection_table(selection), "The paper's task filter over these sweeps."),
+        "oracle_validation": (
+            oracle_validation(validation, settings.confidence),
+            f"The judge on labelled questions; Wilson {percent}. Round 0 is the one to quote.",
+        ),
+        "oracle_by_task": (
+            oracle_by_task(validation, settings.confidence, params["recall_target"]),
+            f"The judge by task, last round; Wilson {percent}. Flagged: recall under {params['recall_target']:.0%}.",
+        ),
     }
     for name, (frame, caption) in tables.items():
         write_formats(frame, folder / name, caption)
