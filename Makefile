@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SNAKEMAKE := $(BIN)/snakemake
 CONFIGS := $(wildcard configs/*.yaml)
+PROFILES := $(filter-out profiles/default,$(wildcard profiles/*))
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint docs clean
@@ -27,7 +28,7 @@ demo: $(INSTALLED) ## Run the default experiment and print its tables (minutes, 
 	@echo; echo "All tables: results/tables/   figures: results/figures/"
 
 test: $(INSTALLED) ## Run all checks that fit this machine
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(INSTALLED) ## Check style, types, the workflow, and the dry run of every shipped configuration
 	$(BIN)/ruff check .
@@ -38,6 +39,8 @@ lint: $(INSTALLED) ## Check style, types, the workflow, and the dry run of every
 	$(BIN)/helpseek docs --check
 	$(SNAKEMAKE) -n --quiet all
 	set -e; for file in $(CONFIGS); do echo "dry run of $$file"; $(SNAKEMAKE) -n --quiet all --configfile $$file; done
+	set -e; for profile in $(PROFILES); do echo "dry run with $$profile"; \
+		$(SNAKEMAKE) -n --quiet all --profile $$profile --configfile configs/paper.yaml; done
 
 docs: $(INSTALLED) ## Rewrite the generated schema, config reference, data dictionary and environments
 	$(BIN)/helpseek docs --fix
