@@ -112,9 +112,12 @@ def resident_mb() -> float:
 def run_peer(base_url: str, tasks: list[Task], episodes: int) -> float:
     """Wall seconds of the same episodes with mini-swe-agent's own agent and LiteLLM."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
     from minisweagent.agents.default import DefaultAgent
     from minisweagent.exceptions import Submitted
     from minisweagent.models.litellm_textbased_model import LitellmTextbasedModel
+
+    litellm.suppress_debug_info = True
 
     class PlainSql:
         config: Any = None

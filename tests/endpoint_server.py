@@ -127,7 +127,7 @@ class EndpointServer:
     def _reply(self, request: Mapping[str, Any]) -> Reply:
         try:
             return self.answer(request)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - any mistake of a test is to be seen
             return Reply(status=400, body=repr(error).encode())
 
     async def _send(self, writer: asyncio.StreamWriter, reply: Reply, request: Mapping[str, Any]) -> bool:
@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("--script", choices=sorted(SCRIPTS), default="four_steps", help="what it answers")
     arguments = parser.parse_args()
     with EndpointServer(SCRIPTS[arguments.script], port=arguments.port, keep=False) as server:
-        print(server.base_url, flush=True)  # noqa: T201 - the address is this process's output
+        print(server.base_url, flush=True)
         server.thread.join()
 
 

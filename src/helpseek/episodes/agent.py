@@ -57,7 +57,9 @@ class HelpseekAgent(DefaultAgent):
         try:
             return super().step()
         except FormatError as error:
-            feedback = "\n".join(str(message.get("content", "")) for message in error.messages)
+            # The first message is the model's own; several tool calls get the same answer each.
+            answers = dict.fromkeys(str(message.get("content", "")) for message in error.messages[1:])
+            feedback = "\n".join(answers)
             extra = error.messages[0].get("extra", {})
             response = str(extra.get("model_response", ""))
             self.steps.append(_step(response, extra, None, None, feedback, "format_error", 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,9 +35,10 @@ class ContextLengthExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """One reply. Token counts are None when the server gives none; `duration_s` includes retries.
+    """One reply, its text free of what UTF-8 cannot hold.
 
-    `reasoning` is what the server parsed out as the model's thinking; it is never read as an answer.
+    Token counts are None when the server gives none; `duration_s` includes retries. `reasoning` is what the server
+    parsed out as the model's thinking; it is never read as an answer.
     """
 
     content: str
@@ -68,7 +70,7 @@ def read_completion(body: Any, duration_s: float) -> ChatReply:
             duration_s=duration_s,
             reasoning=_text(message.get("reasoning_content") or message.get("reasoning")),
         )
-    except (KeyError, IndexError, TypeError, AttributeError):
+    except (KeyError, IndexError, TypeError, AttributeError, RecursionError):
         if isinstance(body, Mapping) and "error" in body and CONTEXT_WORDS.search(str(body["error"])):
             raise ContextLengthExceeded(shown(str(body["error"]))) from None
         raise PassingError(f"not a chat completion: {shown(str(body))}") from None
@@ -114,11 +116,11 @@ def _text(content: Any) -> str:
 def _tool_calls(calls: Any) -> tuple[Mapping[str, Any], ...]:
     if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
         raise TypeError("tool_calls is no list of objects")
-    return tuple(calls or ())
+    return tuple(json.loads(storable(json.dumps(calls, ensure_ascii=False)))) if calls else ()
 
 
 def _token_counts(usage: Any) -> tuple[int | None, int | None]:
-    """Input and output tokens; (None, None) when not counted. No prompt has zero tokens, so a zero means not counted."""
+    """Input and output tokens; (None, None) when not counted, as also zero input tokens mean."""
     if not isinstance(usage, Mapping):
         return None, None
     counted, written = usage.get("prompt_tokens"), usage.get("completion_tokens")

@@ -12,8 +12,7 @@ from typing import Any, Literal, Protocol
 
 from minisweagent.exceptions import FormatError
 
-from helpseek.models.chat import ChatReply
-from helpseek.models.commands import (
+from helpseek.models.actions import (
     Action,
     UnreadableCommand,
     raw_text,
@@ -22,6 +21,7 @@ from helpseek.models.commands import (
     replayable,
     tool_definition,
 )
+from helpseek.models.chat import ChatReply
 
 Mode = Literal["text", "tool_call"]
 
@@ -60,7 +60,7 @@ class ApiModel:
         """
         sent = [{key: value for key, value in message.items() if key != "extra"} for message in messages]
         reply = self.chat.complete(sent, tools=self.tools, **self.sampling)
-        extra = {
+        extra: dict[str, Any] = {
             "cost": 0.0,
             "input_tokens": reply.input_tokens,
             "output_tokens": reply.output_tokens,

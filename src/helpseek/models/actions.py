@@ -46,7 +46,7 @@ def read_text(content: str, offered: Sequence[str]) -> Action:
     blocks = [block.strip() for block in FENCED.findall(without_thinking(content))]
     commands = [block for block in blocks if block and ("bash" in offered or _first_word(block) in offered)]
     if len(commands) == 1:
-        return {"command_line": storable(commands[0])}
+        return {"command_line": commands[0]}
     if commands:
         problem = f"Found {len(commands)} commands in one reply."
     elif blocks and (word := _first_word(blocks[0])):
@@ -106,7 +106,7 @@ def tool_definition(name: str) -> dict[str, Any]:
 def raw_text(reply: ChatReply) -> str:
     """All that a reply said, tool calls as JSON, for traces."""
     calls = [json.dumps(call, ensure_ascii=False) for call in reply.tool_calls]
-    return storable("\n".join([reply.content, *calls] if reply.content else calls))
+    return "\n".join([reply.content, *calls] if reply.content else calls)
 
 
 def without_thinking(content: str) -> str:
