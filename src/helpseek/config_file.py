@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from helpseek.condition import Condition
 from helpseek.config import Config
 from helpseek.errors import UserError, nearest
 
@@ -176,6 +177,16 @@ def _check_references(config: Config, files: Sequence[Path]) -> None:
             raise UserError(
                 f"{where}: `{key}` names `{name}`, which is not defined{nearest(name, section)}; known: {known}"
             )
+    for n, name in enumerate(evaluate.tasksets):
+        if config.tasksets[name].domain != "sql":
+            where = _origin(("evaluate", "tasksets", n), files)
+            raise UserError(
+                f"{where}: `evaluate.tasksets.{n}` names the SWE tasks `{name}`; episodes run on SQL tasks only so far "
+                "(`helpseek tasks check` reads both)"
+            )
+    if evaluate.instruction_style == "harbor" and Condition.SPEC_ONLY in evaluate.conditions:
+        where = _origin(("evaluate", "instruction_style"), files)
+        raise UserError(f"{where}: `evaluate.instruction_style: harbor` has no wording for `spec_only`; use helpseek")
     for key in ("models", "tasksets", "conditions"):
         listed = getattr(evaluate, key)
         if not listed or len(set(listed)) < len(listed):

@@ -48,6 +48,14 @@ MISTAKES = {
     "no model": ("evaluate: {models: []}", ["`evaluate.models`", "at least one"]),
     "id with a slash": ("models: {a/b: {backend: reference, policy: guesser}}", ["a/b", "pattern"]),
     "id with a space": ("tasksets: {my tasks: {kind: generated}}", ["my tasks", "pattern"]),
+    "SWE tasks in a sweep": (
+        "tasksets: {s: {kind: files, domain: swe, path: x}}\nevaluate: {tasksets: [s]}",
+        ["`evaluate.tasksets.0`", "SQL tasks only"],
+    ),
+    "a condition the release has no words for": (
+        "evaluate: {instruction_style: harbor, conditions: [spec_only]}",
+        ["`evaluate.instruction_style: harbor`", "spec_only"],
+    ),
     "secret by name": (
         "models: {m: {backend: endpoint, base_url: x, model: y, api_key: abc}}",
         ["`models.m.api_key` holds a secret", "api_key_env"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,8 @@ def evaluate_shard(
 
     Raises `UserError` when the split holds no usable task.
     """
+    # At once: the journal holds what has finished, and waiting for the episodes in flight could take minutes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     evaluation, sql = params["evaluation"], config.Sql.model_validate(params["sql"])
     model = read_model(params["model"])
     setting = Setting(
