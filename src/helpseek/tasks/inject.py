@@ -62,7 +62,7 @@ Answer with JSON only:
  "blockers": [{{"blocker_id": "<short_snake_case>", "type": "missing|ambiguous|contradictory",
    "place": "question|business_info|schema", "description": "<the gap, in one sentence that stands alone>",
    "resolution": "<the exact fact a human would give>", "trigger_questions": ["<three to five ways to ask for it>"],
-   "readings": ["<the exact fragment of the right query that the fact decides>", "<two or three wrong fragments>"]}}]}}"""
+   "readings": ["<the exact fragment of the right query that the fact decides>", "<two or three wrong ones>"]}}]}}"""
 
 
 class OwnTask(BaseModel):
