@@ -9,11 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+FAULTS_OF_THE_PLACE = frozenset(
+    {
+        errno.ENOENT,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EISDIR,
+        errno.ENOTDIR,
+        errno.ENAMETOOLONG,
+    }
+)
 
 
 class UserError(Exception):
@@ -34,6 +49,8 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 def reported(log: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Run a command or a rule's script: a `UserError` ends it with one paragraph and exit code 1.
 
+    So do an `InfraError` outside an episode and a folder or disk that cannot be written or read.
+
     With `log`, standard error goes to that file while the body runs, and whatever stops the body is written there too;
     the paragraph is repeated on the terminal, where a person looks first.
     """
@@ -44,11 +61,21 @@ def reported(log: str | os.PathLike[str] | None = None) -> Iterator[None]:
             stack.enter_context(contextlib.redirect_stderr(file))
         try:
             yield
-        except UserError as error:
-            for stream in {id(s): s for s in (sys.stderr, terminal)}.values():
-                stream.write(f"error: {error}\n")
-            raise SystemExit(1) from None
-        except Exception:
-            if log is not None:
+        except Exception as error:
+            paragraph = _paragraph(error)
+            if log is not None and not isinstance(error, UserError):
                 traceback.print_exc(file=sys.stderr)
-            raise
+            if paragraph is None:
+                raise
+            for stream in {id(s): s for s in (sys.stderr, terminal)}.values():
+                stream.write(f"error: {paragraph}\n")
+            raise SystemExit(1) from None
+
+
+def _paragraph(error: Exception) -> str | None:
+    """What to tell a user; None for what only a traceback explains."""
+    if isinstance(error, UserError | InfraError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in FAULTS_OF_THE_PLACE and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return None

@@ -242,7 +242,11 @@ def table_writer(path: Path, schema: str) -> Iterator[Callable[[Sequence[Row]], 
         writer.write_table(_checked_table(path, schema, rows))
 
     stamped = expected.with_metadata({"produced_by": json.dumps(stamp())})
-    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, stamped, compression="zstd") as writer:
+    with (
+        atomic_path(path) as temporary,
+        # A flipped bit must not pass for a result.
+        pq.ParquetWriter(temporary, stamped, compression="zstd", write_page_checksum=True) as writer,
+    ):
         yield write
 
 
@@ -269,11 +273,12 @@ def read_table(path: Path, schema: str) -> pa.Table:
     """
     expected = SCHEMAS[schema]
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; expected a `{schema}` table") from None
     except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{path}: not a readable Parquet file ({error}); delete it and rerun its rule") from error
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path}: not a readable Parquet file ({reason}); delete it and rerun its rule") from error
     for name in table.schema.names:
         if name not in expected.names:
             raise UserError(f"{path}: unknown column `{name}` in a `{schema}` table{nearest(name, expected.names)}")

@@ -38,7 +38,15 @@ def test_a_reply_and_its_tokens():
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {}, [], {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": "7"}, {"prompt_tokens": None}],
+    [
+        None,
+        {},
+        [],
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": "7"},
+        {"prompt_tokens": None},
+        {"prompt_tokens": 10**30},
+    ],
 )
 def test_uncounted_tokens_are_unknown_not_zero(usage):
     body = {"choices": [{"message": {"content": "hi"}}], "usage": usage}

@@ -12,8 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from helpseek.errors import UserError
 from helpseek.report.figures import judgment_gap_figure, precision_recall_figure
 from helpseek.report.labels import place_labels
+from helpseek.report.make import make_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -109,3 +111,17 @@ def test_labels_of_crowded_points_do_not_overlap():
     boxes = [Text.get_window_extent(text, figure.canvas.get_renderer()).padded(-1) for text in axis.texts]
     assert len(boxes) == 9
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:200], lambda content: b""])
+def test_damaged_and_swapped_tables_are_told(damage, tmp_path):
+    main_file, ask_file = tmp_path / "main_results.parquet", tmp_path / "ask_quality.parquet"
+    main_results().to_parquet(main_file)
+    ask_quality({"oracle_asker": (0.5, 0.5)}).to_parquet(ask_file)
+    inputs = {"main_results": str(main_file), "ask_quality": str(ask_file)}
+    make_figures(inputs, tmp_path)
+    with pytest.raises(UserError, match=r"ask_quality\.parquet: lacks the column `pass_at_1`"):
+        make_figures(inputs | {"main_results": str(ask_file)}, tmp_path)
+    main_file.write_bytes(damage(main_file.read_bytes()))
+    with pytest.raises(UserError, match=r"main_results\.parquet: not a readable Parquet file"):
+        make_figures(inputs, tmp_path)

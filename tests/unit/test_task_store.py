@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpseek.errors import UserError
+from helpseek.records import read_rows, write_rows
 from helpseek.tasks.hilbench import load_tasks
 from helpseek.tasks.store import read_taskset, write_taskset
 from helpseek.tasks.task import Blocker, BlockerType, Column, Place, Registry, SqlSpec, SweSpec, Table, Task
@@ -151,3 +152,19 @@ def test_missing_and_truncated_files_are_told(stored):
     (stored / "blockers.parquet").unlink()
     with pytest.raises(UserError, match=r"blockers\.parquet: no such file"):
         read_taskset(stored)
+
+
+def test_flipped_bytes_never_pass_for_data(tmp_path):
+    """Data without redundancy of its own, so that only a checksum can tell."""
+    file = tmp_path / "splits.parquet"
+    rows = [{"task_id": f"task_{n}", "split": "train", "group": f"{n * 7919 % 104729}"} for n in range(200)]
+    write_rows(file, "splits", rows)
+    content, refused = file.read_bytes(), 0
+    for first in range(4, len(content) - 20, 37):
+        file.write_bytes(content[:first] + bytes([content[first] ^ 0x01]) + content[first + 1 :])
+        try:
+            assert read_rows(file, "splits") == rows, first
+        except UserError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused

@@ -27,6 +27,8 @@ from helpseek.tasks.task import Task
 
 # Where a model is served, and how patiently it is asked, changes no answer.
 SERVING_KEYS = {"base_url", "api_key_env", "timeout_s", "max_retries"}
+# Every result an agent sees is resent with each later turn and kept in the journal; no model reads more.
+AGENT_OUTPUT_BYTES = 1_000_000
 
 
 def evaluate_shard(
@@ -78,8 +80,8 @@ def evaluate_shard(
 
 def sql_limits(sql: config.Sql) -> tuple[SqlLimits, SqlLimits]:
     """Limits of an agent's query and of a graded one."""
-    agent = SqlLimits(timeout_s=sql.timeout_s, memory_mb=sql.memory_mb, max_rows=sql.max_rows)
-    return agent, replace(agent, max_rows=sql.max_graded_rows)
+    graded = SqlLimits(timeout_s=sql.timeout_s, memory_mb=sql.memory_mb, max_rows=sql.max_graded_rows)
+    return replace(graded, max_rows=sql.max_rows, max_output_bytes=AGENT_OUTPUT_BYTES), graded
 
 
 def usable_tasks(inputs: Mapping[str, str], split: str) -> list[Task]:
@@ -87,9 +89,12 @@ def usable_tasks(inputs: Mapping[str, str], split: str) -> list[Task]:
     folder = Path(inputs["tasks"]).parent
     left_out = excluded(read_rows(Path(inputs["checks"]), "checks"))
     splits = {row["task_id"]: row["split"] for row in read_rows(Path(inputs["splits"]), "splits")}
-    tasks = [
-        task for task in read_taskset(folder) if task.task_id not in left_out and split in ("all", splits[task.task_id])
-    ]
+    taskset = read_taskset(folder)
+    if unsplit := [task.task_id for task in taskset if task.task_id not in splits]:
+        raise UserError(
+            f"{inputs['splits']}: lacks task `{unsplit[0]}` of tasks.parquet; rerun the rule that made them"
+        )
+    tasks = [task for task in taskset if task.task_id not in left_out and split in ("all", splits[task.task_id])]
     if not tasks:
         raise UserError(
             f"{folder}: no task of split `{split}` passes its checks; see results/tables/task_checks.md or "

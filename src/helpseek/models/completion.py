@@ -12,6 +12,8 @@ from helpseek.errors import InfraError
 from helpseek.models.retry import PassingError
 
 SHOWN_CHARACTERS = 300
+# More than any context holds; sums over an episode stay within a 64-bit column.
+MOST_TOKENS = 10**12
 # 500: older llama.cpp servers. Not 429, whose "too many tokens" is a rate.
 CONTEXT_STATUSES = frozenset({400, 413, 422, 500})
 CONTEXT_WORDS = re.compile(
@@ -124,6 +126,6 @@ def _token_counts(usage: Any) -> tuple[int | None, int | None]:
     if not isinstance(usage, Mapping):
         return None, None
     counted, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(counted, int) or counted <= 0:
+    if not isinstance(counted, int) or not 0 < counted <= MOST_TOKENS:
         return None, None
-    return counted, written if isinstance(written, int) and written >= 0 else None
+    return counted, written if isinstance(written, int) and 0 <= written <= MOST_TOKENS else None

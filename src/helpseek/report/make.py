@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from helpseek import config
 from helpseek.errors import UserError
@@ -75,8 +76,20 @@ def make_tables(inputs: Files, params: Mapping[str, Any], folder: Path) -> None:
 def make_figures(inputs: Files, folder: Path) -> None:
     """Draw every figure from the finished tables into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    judgment_gap_figure(pd.read_parquet(inputs["main_results"]), folder / "judgment_gap.svg")
-    precision_recall_figure(pd.read_parquet(inputs["ask_quality"]), folder / "precision_recall.svg")
+    judgment_gap_figure(_finished(inputs["main_results"], "pass_at_1"), folder / "judgment_gap.svg")
+    precision_recall_figure(_finished(inputs["ask_quality"], "precision"), folder / "precision_recall.svg")
+
+
+def _finished(file: str, column: str) -> pd.DataFrame:
+    """A finished table, known by one of its columns. Raises `UserError` when it is damaged or another one."""
+    try:
+        table = pd.read_parquet(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{file}: not a readable Parquet file ({reason}); delete it and rerun its rule") from None
+    if column not in table:
+        raise UserError(f"{file}: lacks the column `{column}`, so it is another table; delete it and rerun its rule")
+    return table
 
 
 def _episodes(files: Iterable[str], schema: str) -> pd.DataFrame:
