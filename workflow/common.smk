@@ -1,5 +1,6 @@
 """What the rules share: the checked configuration and functions of it. No rules here."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def section(name, key):
 
 def tasksets_of_kind(kind):
     """A wildcard pattern of the task sets of one kind; one that matches nothing when there are none."""
-    return "|".join(name for name, spec in CONFIG.tasksets.items() if spec.kind == kind) or "(?!)"
+    return "|".join(re.escape(name) for name, spec in CONFIG.tasksets.items() if spec.kind == kind) or "(?!)"
 
 
 def taskset_file(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from helpseek.errors import UserError
 
+SHOWN_CHARACTERS = 1000
 REASONS = {
     "missing": "output missing",
     "ok": "follows from a job above it",
@@ -26,8 +28,17 @@ def explain(arguments: Sequence[str]) -> str:
     command = [sys.executable, "-m", "snakemake", *arguments, "--summary"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError(f"snakemake --summary failed: {done.stderr.strip()[-2000:]}")
+        raise UserError(f"snakemake --summary failed: {_reason(done.stderr)}")
     return summarise(done.stdout)
+
+
+def _reason(stderr: str) -> str:
+    """Snakemake's last words: what follows its usage, traceback and progress is the mistake."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        if re.match(r"\w+(Exception|Error)\b", line):
+            return " ".join(lines[number:])[:SHOWN_CHARACTERS]
+    return lines[-1][:SHOWN_CHARACTERS] if lines else "it said nothing"
 
 
 def summarise(summary: str) -> str:

@@ -151,3 +151,15 @@ def test_a_missing_task_folder_is_one_paragraph_and_leaves_nothing(tmp_path):
     assert "error: no/such/folder: no such file or folder" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("results/tasks/**/*.parquet"))
+
+
+def test_a_dot_in_an_id_stands_for_itself(tmp_path):
+    """As a pattern, `a.b` would claim the files of `aXb`, which another rule makes."""
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(
+        "tasksets:\n  a.b: {kind: generated}\n  aXb: {kind: files, domain: sql, path: x.jsonl}\n"
+        "evaluate: {tasksets: [a.b, aXb]}\n"
+    )
+    done = snakemake(tmp_path, "--dry-run", config=overlay)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert jobs(done)["import_tasks"] == jobs(done)["generate_tasks"] == 1
