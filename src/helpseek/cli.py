@@ -59,6 +59,24 @@ def fetch_tasks(
     typer.echo(f"{report.folder}: {report.downloaded} files downloaded, {report.kept} already there")
 
 
+@app.command("calibrate")
+def calibrate_judge(
+    path: Annotated[Path, typer.Argument(help="Tasks, as for `tasks check`.")],
+    judge: Annotated[str, typer.Option(help="embedding or lexical.")] = "embedding",
+    precision_floor: Annotated[
+        float | None, typer.Option(help="Least precision; the default seeks the best F1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the negatives.")] = 0,
+) -> None:
+    """Choose a judge's threshold by domain from the trigger questions of tasks, each left out of its registry."""
+    from helpseek.oracle.build import calibrate_on
+    from helpseek.tasks.hilbench import load_tasks
+
+    for domain, found in calibrate_on(load_tasks(path).tasks, judge, seed, precision_floor).items():
+        quality = f"precision {found.precision.estimate:.3f}, recall {found.recall.estimate:.3f}, F1 {found.f1:.3f}"
+        typer.echo(f"{domain}: threshold {found.threshold:.3f}: {quality} on the questions it was chosen on")
+
+
 @inject_app.command("propose")
 def inject_propose(
     tasks: Annotated[Path, typer.Argument(help="JSON lines: task_id, question, gold_sql, database, business_info.")],

@@ -67,6 +67,12 @@ def test_short_questions_never_reach_the_judge():
     assert judge.calls == 0
 
 
+def test_a_question_no_judge_could_read_is_irrelevant_not_an_error():
+    replies, _, judge = ask_all(["alpha " * 1000])
+    assert replies[0].verdict == "irrelevant"
+    assert judge.calls == 0
+
+
 def test_a_judge_that_fails_leaves_no_trace():
     class Broken:
         name = "broken"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +12,10 @@ from pydantic import TypeAdapter
 
 from helpseek import config
 from helpseek.environments.notes import Embed
+from helpseek.errors import UserError, nearest
 from helpseek.models.chat import ChatClient
 from helpseek.oracle.cache import ContentCache
+from helpseek.oracle.calibration import Calibration, calibrate
 from helpseek.oracle.embedding import Embedder, EmbeddingJudge
 from helpseek.oracle.lexical import LexicalJudge, embed_words
 from helpseek.oracle.llm import LlmJudge
@@ -22,6 +24,7 @@ from helpseek.oracle.verdict import Judge
 from helpseek.progress import Progress
 from helpseek.records import write_rows
 from helpseek.tasks.store import read_taskset
+from helpseek.tasks.task import Task
 
 
 def build_judge(spec: Mapping[str, Any], embedder: Embedder, cache: Path) -> Judge:
@@ -48,6 +51,23 @@ def note_embedding(kind: Literal["embedding", "lexical"], embedder: Embedder) ->
     return embedder.embed if kind == "embedding" else embed_words
 
 
+def calibrate_on(tasks: Sequence[Task], kind: str, seed: int, precision_floor: float | None) -> dict[str, Calibration]:
+    """The best threshold of an embedding or lexical judge by domain. Raises `UserError` for another judge."""
+    judges: dict[str, Judge] = {
+        "embedding": EmbeddingJudge(Embedder(), {"sql": -1.0, "swe": -1.0}),
+        "lexical": LexicalJudge(-1.0),
+    }
+    if kind not in judges:
+        raise UserError(f"--judge {kind}: expected one of {', '.join(judges)}{nearest(kind, judges)}")
+    labelled = labelled_questions(tasks, seed)
+    rows = []
+    with Progress("judge questions", len(labelled), unit="question") as progress:
+        for row in validate(judges[kind], labelled):
+            rows.append(row)
+            progress.add(1)
+    return calibrate(rows, precision_floor)
+
+
 def validate_judge(params: Mapping[str, Any], inputs: Mapping[str, Any], outputs: Mapping[str, str]) -> None:
     """Judge a judge on the labelled questions of all evaluated task sets; write every verdict and all additions."""
     settings = config.Validation.model_validate(params["validation"])
@@ -71,7 +91,7 @@ def validate_judge(params: Mapping[str, Any], inputs: Mapping[str, Any], outputs
     )
     final = recall_by_task(rows) | recall_by_task(later)
     for task_id, recall in sorted(final.items()):
-        if recall < settings.recall_floor:
+        if recall < settings.recall_target:
             sys.stderr.write(f"flagged: the judge's recall on {task_id} is {recall:.2f}\n")
     write_rows(Path(outputs["validation"]), "validation", [*rows, *later])
     write_rows(Path(outputs["additions"]), "additions", [asdict(addition) for addition in additions])

@@ -7,8 +7,7 @@ show its work and to hold no background at once. The judge never sees a resoluti
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from helpseek.errors import InfraError
@@ -35,7 +34,6 @@ Question (JSON string): {question}
 
 Answer with JSON only: {{"reason": "<one sentence>", "id": "<entry id>"}}, with null for the id when no entry fits."""
 PROMPT_VERSION = 1
-JSON_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 class Chat(Protocol):
@@ -72,20 +70,20 @@ class LlmJudge:
     def _ask(self, question: str, entries: list[dict[str, Any]], registry: Registry) -> str | None:
         listed = "\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
         prompt = PROMPT.format(entries=listed, question=json.dumps(question, ensure_ascii=False))
+        messages = [{"role": "user", "content": prompt}]
         problem = ""
         for _ in range(self.max_retries + 1):
             try:
-                reply = self.chat.complete(
-                    [{"role": "user", "content": prompt}],
-                    temperature=0.0,
-                    max_tokens=400,
-                    response_format=_schema(registry),
-                )
-                return read_verdict(reply.content, registry)
+                reply = self.chat.complete(messages, temperature=0.0, max_tokens=400, response_format=_schema(registry))
             except ContextLengthExceeded as error:
                 raise InfraError(f"judge {self.chat.model}: {error}") from error
+            try:
+                return read_verdict(reply.content, registry)
             except ValueError as error:
                 problem = str(error)
+                # At temperature 0 the same request would get the same answer.
+                complaint = f"That cannot be read: {problem}. Answer with the JSON object only."
+                messages += [{"role": "assistant", "content": reply.content}, {"role": "user", "content": complaint}]
         raise InfraError(
             f"judge {self.chat.model}: no readable verdict in {self.max_retries + 1} tries; last: {problem}"
         )
@@ -96,19 +94,29 @@ def read_verdict(text: str, registry: Registry) -> str | None:
 
     Raises `ValueError` when there is no JSON object with a known id.
     """
-    found = JSON_OBJECT.search(text)
-    if found is None:
-        raise ValueError(f"no JSON object in {text[:200]!r}")
-    verdict = json.loads(found.group())
-    if "id" not in verdict:
-        raise ValueError(f"no key `id` in {found.group()[:200]!r}")
-    chosen = verdict["id"]
+    verdicts = [found for found in _json_objects(text) if "id" in found]
+    if not verdicts:
+        raise ValueError(f"no JSON object with the key `id` in {text[:200]!r}")
+    # The last one: prose before a verdict may quote JSON from the question.
+    chosen = verdicts[-1]["id"]
     if chosen is None or (isinstance(chosen, str) and chosen.strip().lower() in ("null", "none", "")):
         return None
     blocker = registry.get(chosen) if isinstance(chosen, str) else None
     if blocker is None:
         raise ValueError(f"{chosen!r} is not an entry")
     return blocker.blocker_id
+
+
+def _json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects in `text`, in order."""
+    decoder, start = json.JSONDecoder(), text.find("{")
+    while start >= 0:
+        try:
+            found, end = decoder.raw_decode(text, start)
+            yield found
+        except json.JSONDecodeError:
+            end = start + 1
+        start = text.find("{", end)
 
 
 def _schema(registry: Registry) -> dict[str, Any]:

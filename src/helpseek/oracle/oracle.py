@@ -13,6 +13,8 @@ Verdict = Literal["resolved", "repeated", "irrelevant", "capped", "empty"]
 
 IRRELEVANT = "irrelevant question"
 SHORTEST_QUESTION = 3
+# A question that overflows a judge's context would end as an infrastructure error and leave the denominator.
+LONGEST_QUESTION = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Oracle:
             return Reply(IRRELEVANT, "empty", None, None)
         if self.policy.per_task_cap is not None and self.answers.total() >= self.policy.per_task_cap:
             return Reply(IRRELEVANT, "capped", None, None)
+        if len(question) > LONGEST_QUESTION:
+            return Reply(IRRELEVANT, "irrelevant", None, None)
         match = self.judge.match(question, self.registry, self.domain)
         blocker = self.registry.get(match.blocker_id) if match.blocker_id is not None else None
         if blocker is None:

@@ -59,15 +59,29 @@ def labelled_questions(
     rng = random.Random(f"{seed}/validation")
     labelled: list[LabelledQuestion] = []
     for task in tasks:
-        others = [other for other in tasks if other.domain == task.domain and other is not task]
+        foreign = _foreign_questions(task, tasks)
         for blocker in task.registry:
             for question in blocker.trigger_questions:
                 labelled.append(LabelledQuestion(task, question, blocker.blocker_id, "positive"))
-                if others:
-                    foreign = rng.choice(rng.choice(others).registry.blockers)
-                    labelled.append(LabelledQuestion(task, rng.choice(foreign.trigger_questions), None, "other_task"))
+                if foreign:
+                    negative = rng.choice(rng.choice(rng.choice(foreign)))
+                    labelled.append(LabelledQuestion(task, negative, None, "other_task"))
         labelled.append(LabelledQuestion(task, rng.choice(BROAD_QUESTIONS), None, "broad"))
     return [*labelled, *human]
+
+
+def _foreign_questions(task: Task, tasks: Sequence[Task]) -> list[list[tuple[str, ...]]]:
+    """Trigger questions of other tasks of the domain, by task and blocker.
+
+    A blocker that shares a question with `task` is left out: generated tasks share terms, and it would be no negative.
+    """
+    own = {question for blocker in task.registry for question in blocker.trigger_questions}
+    foreign = [
+        [b.trigger_questions for b in other.registry if b.trigger_questions and own.isdisjoint(b.trigger_questions)]
+        for other in tasks
+        if other.domain == task.domain and other is not task
+    ]
+    return [questions for questions in foreign if questions]
 
 
 def validate(judge: Judge, labelled: Iterable[LabelledQuestion], round_number: int = 0) -> Iterator[dict[str, Any]]:
@@ -106,7 +120,9 @@ def expand(
     for number in range(1, max_rounds + 1):
         bar = recall_floor if number == 1 else recall_target
         weak = {task_id for task_id, recall in recall_by_task(current).items() if recall < bar}
-        missed = [row for row in current if row["task_id"] in weak and row["kind"] == "human" and _missed(row)]
+        human = [row for row in current if row["task_id"] in weak and row["kind"] == "human"]
+        # A question without a label that got a blocker is wrong too, but there is no blocker to add it to.
+        missed = [row for row in human if row["label"] is not None and _missed(row)]
         new = [Addition(row["task_id"], row["label"], row["question"]) for row in missed]
         if not new:
             break
