@@ -7,6 +7,7 @@ rule evaluate:
         blockers="results/tasks/{taskset}/blockers.parquet",
         splits="results/tasks/{taskset}/splits.parquet",
         checks="results/tasks/{taskset}/checks.parquet",
+        databases=databases_of,
         embeddings=lambda wildcards: embeddings_of(wildcards.taskset),
         additions=f"results/oracle/{CONFIG.oracle.judge}/additions.parquet",
     output:

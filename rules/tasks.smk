@@ -58,6 +58,7 @@ rule check_tasks:
     input:
         tasks="results/tasks/{taskset}/tasks.parquet",
         blockers="results/tasks/{taskset}/blockers.parquet",
+        databases=databases_of,
     output:
         checks="results/tasks/{taskset}/checks.parquet",
     log:

@@ -63,6 +63,12 @@ def taskset_file(name):
     return expand(f"results/tasks/{{taskset}}/{name}.parquet", taskset=CONFIG.evaluate.tasksets)
 
 
+def databases_of(wildcards):
+    """The generated databases of a task set; those of task files lie wherever the user keeps them."""
+    generated = CONFIG.tasksets[wildcards.taskset].kind == "generated"
+    return f"results/tasks/{wildcards.taskset}/databases" if generated else []
+
+
 def embeddings_of(*tasksets):
     """The embeddings of `tasksets`, or nothing when neither the judge nor the note search uses them."""
     judge = CONFIG.judges[CONFIG.oracle.judge]
