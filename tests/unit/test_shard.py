@@ -10,7 +10,7 @@ from helpseek.episodes.shard import AGENT_OUTPUT_BYTES, sql_limits, usable_tasks
 from helpseek.errors import UserError
 from helpseek.records import write_rows
 from helpseek.tasks.generate import generate_tasks
-from helpseek.tasks.store import write_taskset
+from helpseek.tasks.store import read_taskset, write_taskset
 
 
 @pytest.fixture
@@ -44,3 +44,15 @@ def test_one_query_cannot_fill_a_conversation(tmp_path):
     assert shown.truncated
     assert sum(len(row[0]) for row in shown.rows) <= AGENT_OUTPUT_BYTES
     assert len(compared.rows) == 100
+
+
+def test_tasks_without_a_database_are_told_before_any_episode(inputs, tmp_path):
+    database = next((tmp_path / "databases").iterdir())
+    tasks = [
+        task.model_copy(update={"sql": task.sql.model_copy(update={"database": None})})
+        for task in read_taskset(tmp_path)
+    ]
+    write_taskset(tmp_path, tasks)
+    assert database.exists()
+    with pytest.raises(UserError, match=r"3 of 3 tasks have no database.*helpseek tasks fetch"):
+        usable_tasks(inputs, "held_out")

@@ -100,21 +100,63 @@ def run_episode(setting: Setting, run: Run, services: Services) -> EpisodeRows:
         asked_at.append(len(agent.steps))
         return oracle.ask(question).text
 
-    environment = SqlEnvironment(_view(run.task, services.embed), services.guard, offered, ask)
     agent = HelpseekAgent(
         services.build_model(run.task, offered, run.seed),
-        environment,
+        SqlEnvironment(_view(run.task, services.embed), services.guard, offered, ask),
         setting.limits,
         system=system_prompt(setting.mode),
         instruction=render_instruction(run.task, setting.condition, setting.style),
     )
-    exit_status, submission, error, grade = _drive(agent, run.task, services.grader)
-    outcome = Outcome.INFRA_ERROR if error else OUTCOME_OF_EXIT[exit_status]
+    end = _drive(agent, run.task, services.grader)
     key = episode_key(setting, run)
+    # A question whose judge failed was asked and has no reply: it is in no row.
     questions = [
         {"episode_id": key, "step": step, **row} for step, row in zip(asked_at, oracle.log_rows(), strict=False)
     ]
-    episode = {
+    steps = [{"episode_id": key, "step": number, **asdict(step)} for number, step in enumerate(agent.steps)]
+    measured = {
+        "n_questions": len(questions),
+        "n_resolved": len({row["blocker_id"] for row in questions if row["verdict"] == "resolved"}),
+        "n_steps": agent.n_calls,
+        "input_tokens": _total(step.input_tokens for step in agent.steps),
+        "output_tokens": _total(step.output_tokens for step in agent.steps),
+        "duration_s": time.perf_counter() - start,
+    }
+    return EpisodeRows(_identity(setting, run, key) | _result(end) | measured, steps, questions)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an episode ended: `error` of the infrastructure, or a `grade`."""
+
+    exit_status: str
+    submission: str | None = None
+    error: str | None = None
+    grade: Grade | None = None
+
+
+def _view(task: Task, embed: Embed) -> SqlView:
+    sql = task.sql
+    assert sql is not None and sql.database is not None, "a shard takes only tasks that can run"
+    return SqlView(sql.database_name, sql.database, sql.tables, NoteSearch(sql.business_info, embed))
+
+
+def _drive(agent: HelpseekAgent, task: Task, grader: SqlGrader) -> End:
+    """Run the agent and grade what it left."""
+    assert task.sql is not None
+    try:
+        extra = agent.run()
+        submission = extra["submission"] or None
+        return End(extra["exit_status"], submission, grade=grader.grade(task.sql, submission))
+    except ContextLengthExceeded:
+        return End("ContextLengthExceeded", grade=Grade(False, False, "nothing submitted"))
+    except InfraError as error:
+        return End("InfraError", error=str(error))
+
+
+def _identity(setting: Setting, run: Run, key: str) -> dict[str, Any]:
+    """Columns that say which episode a row is of."""
+    return {
         "episode_id": key,
         "taskset": setting.taskset,
         "task_id": run.task.task_id,
@@ -123,47 +165,26 @@ def run_episode(setting: Setting, run: Run, services: Services) -> EpisodeRows:
         "condition": str(setting.condition),
         "attempt": run.attempt,
         "seed": run.seed,
-        "outcome": str(outcome),
-        "exit_status": exit_status,
-        "error": error,
-        "submission": submission,
-        "resolved": grade.resolved if grade else None,
-        "resolved_reference": grade.resolved_reference if grade else None,
-        "grade": grade.reason if grade else "not graded",
         "n_blockers": len(run.task.registry),
-        "n_questions": len(questions),
-        "n_resolved": len({row["blocker_id"] for row in questions if row["verdict"] == "resolved"}),
-        "n_steps": agent.n_calls,
-        "input_tokens": _total(step.input_tokens for step in agent.steps),
-        "output_tokens": _total(step.output_tokens for step in agent.steps),
-        "duration_s": time.perf_counter() - start,
         "judge": setting.judge,
         "per_task_cap": setting.policy.per_task_cap,
         "per_blocker_cap": setting.policy.per_blocker_cap,
         "code_digest": setting.code_digest,
     }
-    steps = [{"episode_id": key, "step": number, **asdict(step)} for number, step in enumerate(agent.steps)]
-    return EpisodeRows(episode, steps, questions)
 
 
-def _view(task: Task, embed: Embed) -> SqlView:
-    sql = task.sql
-    if sql is None or sql.database is None:
-        raise InfraError(f"task {task.task_id} has no database: fetch it first (`helpseek tasks fetch`)")
-    return SqlView(sql.database_name, sql.database, sql.tables, NoteSearch(sql.business_info, embed))
-
-
-def _drive(agent: HelpseekAgent, task: Task, grader: SqlGrader) -> tuple[str, str | None, str | None, Grade | None]:
-    """Run the agent and grade what it left: exit status, submission, error of the infrastructure, grade."""
-    assert task.sql is not None
-    try:
-        end = agent.run()
-        exit_status, submission = end["exit_status"], end["submission"] or None
-        return exit_status, submission, None, grader.grade(task.sql, submission)
-    except ContextLengthExceeded:
-        return "ContextLengthExceeded", None, None, Grade(False, False, "nothing submitted")
-    except InfraError as error:
-        return "InfraError", None, str(error), None
+def _result(end: End) -> dict[str, Any]:
+    """Columns that say what came of it."""
+    outcome = Outcome.INFRA_ERROR if end.error is not None else OUTCOME_OF_EXIT[end.exit_status]
+    return {
+        "outcome": str(outcome),
+        "exit_status": end.exit_status,
+        "error": end.error,
+        "submission": end.submission,
+        "resolved": end.grade.resolved if end.grade else None,
+        "resolved_reference": end.grade.resolved_reference if end.grade else None,
+        "grade": end.grade.reason if end.grade else "not graded",
+    }
 
 
 def _total(counts: Any) -> int | None:

@@ -100,5 +100,11 @@ def usable_tasks(inputs: Mapping[str, str], split: str) -> list[Task]:
             f"{folder}: no task of split `{split}` passes its checks; see results/tables/task_checks.md or "
             "`helpseek tasks check`"
         )
+    unfetched = [task.task_id for task in tasks if task.sql is None or task.sql.database is None]
+    if unfetched:
+        raise UserError(
+            f"{folder}: {len(unfetched)} of {len(tasks)} tasks have no database, `{unfetched[0]}` for one; fetch them "
+            "(`helpseek tasks fetch`) and name their folder in the task set's `databases`"
+        )
     additions = [Addition(**row) for row in read_rows(Path(inputs["additions"]), "additions")]
     return with_additions(tasks, additions)
