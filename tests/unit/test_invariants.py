@@ -1,8 +1,11 @@
 """Each invariant finds the fault planted for it, and only that."""
 
+from pathlib import Path
+
 import pytest
 
 from helpseek.tasks.generate import generate_tasks
+from helpseek.tasks.hilbench import load_tasks
 from helpseek.tasks.invariants import check_task, excluded, plain_runner
 from helpseek.tasks.task import Registry, fill_template
 
@@ -103,3 +106,12 @@ def test_checks_that_cannot_apply_are_left_out(task):
 
 def test_templates_are_filled_once_and_leave_other_braces():
     assert fill_template("{a} {b} {c} {X}", {"a": "{b}", "b": "2"}) == "{b} 2 {c} {X}"
+
+
+@pytest.mark.parametrize("domain", ["sql", "swe"])
+def test_every_public_sample_passes_what_needs_no_database(domain):
+    samples = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "hilbench" / f"harbor_{domain}"
+    if not samples.is_dir():
+        pytest.skip(f"no public samples at {samples}")
+    failed = {task.task_id: failures(task) for task in load_tasks(samples).tasks}
+    assert {task_id: found for task_id, found in failed.items() if found} == {}

@@ -28,7 +28,9 @@ MIN_TRIGGER_QUESTIONS = 3
 MIN_QUESTION_WORDS = 4
 LITERAL = re.compile(r"'[^']+'|\d+(?:\.\d+)?")
 SHORTEST_LEAK = 20
-POINTS_NOWHERE = re.compile(r"\b(the|this|that) blocker\b|\babove\b|\bprevious question\b", re.IGNORECASE)
+POINTS_NOWHERE = re.compile(
+    r"\b(the|this|that) blocker\b|\bas above\b|\babove[- ]mentioned\b|\bprevious question\b", re.IGNORECASE
+)
 
 
 def check_task(task: Task, run: RunSql) -> list[CheckRow]:
