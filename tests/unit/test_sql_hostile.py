@@ -4,17 +4,20 @@ import hashlib
 import resource
 import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 
 from helpseek.environments.sql_guard import SqlGuard, SqlLimits
 
 LIMIT_S = 1.0
-LIMITS = SqlLimits(timeout_s=LIMIT_S, memory_mb=256, max_rows=200)
+MEMORY_MB = 256
+LIMITS = SqlLimits(timeout_s=LIMIT_S, memory_mb=MEMORY_MB, max_rows=200)
 STOPPED = {"refused", "error", "timeout", "memory"}
 # Some builds answer these at once, which is as good.
 HARMLESS = {*STOPPED, "ok"}
 
+SOME = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 9)"
 ENDLESS = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
 
 # name -> (statement, the statuses that count as defended)
@@ -91,6 +94,66 @@ ATTACKS = {
     "sort of a cross join": ("SELECT a.x, b.x, c.x FROM big a, big b, big c ORDER BY a.x * b.x - c.x", STOPPED),
     "dbstat": ("SELECT * FROM dbstat", HARMLESS),
     "lone surrogate": ("SELECT '\ud800'", {"error"}),
+    "attach in memory": ("ATTACH ':memory:' AS m", {"refused"}),
+    "attach by an expression": ("ATTACH '{folder}/' || 'evil.db' AS e", {"refused"}),
+    "pragma in odd spelling": ('/* x */ pRaGmA\n\t"main".[journal_mode]\n= wal', {"refused"}),
+    "pragma by a comment": ("-- SELECT 1\nPRAGMA user_version = 7", {"refused"}),
+    "pragma as a table": ("SELECT * FROM pragma_journal_mode('wal')", {"refused", "error"}),
+    "pragma as a table, query_only": ("SELECT * FROM pragma_query_only(0)", {"refused", "error"}),
+    "pragma as a table, heap limit": ("SELECT * FROM pragma_hard_heap_limit(0)", {"refused", "error"}),
+    "integrity check": ("PRAGMA integrity_check", {"refused"}),
+    "explain a write": ("EXPLAIN DELETE FROM secret", {"refused"}),
+    "quoted names": ('INSERT INTO "main".[secret](`x`) VALUES (1)', {"refused"}),
+    "a function quoted": ("SELECT \"load_extension\"('x')", {"refused", "error"}),
+    "a function in capitals": ("SELECT LOAD_EXTENSION('x', 'y')", {"refused", "error"}),
+    "an upsert": ("INSERT INTO secret VALUES (1) ON CONFLICT DO UPDATE SET x = 0", {"refused", "error"}),
+    "commit": ("COMMIT", {"refused"}),
+    "rollback to": ("ROLLBACK TO s", {"refused", "error"}),
+    "drop the schema table": ("DROP TABLE sqlite_schema", {"refused", "error"}),
+    "insert into the temporary schema": (
+        "INSERT INTO sqlite_temp_schema VALUES ('table', 'a', 'a', 0, '')",
+        {"refused", "error"},
+    ),
+    "generate_series": ("SELECT sum(value) FROM generate_series(1, 1e15)", {"error"}),
+    "rtree check": ("SELECT rtreecheck('secret')", {"refused", "error"}),
+    "four-byte cells": (f"{SOME} SELECT replace(hex(zeroblob(1200000)), '0', '\U0001f600') FROM r", HARMLESS),
+    "cells that JSON escapes": (f"{SOME} SELECT replace(hex(zeroblob(4900000)), '0', char(1)) FROM r", HARMLESS),
+    "cells of bytes": (f"{SOME} SELECT zeroblob(9900000) FROM r", HARMLESS),
+    "wide rows of blobs": (f"SELECT {', '.join(['zeroblob(9900000)'] * 1900)}", {"error", "memory"}),
+    "long column names": (f'SELECT {", ".join(["a.*"] * 1900)} FROM (SELECT 1 AS "{"n" * 90000}") a', STOPPED),
+    "a long error message": (f"SELECT {'n' * 190000} FROM secret", {"error"}),
+    "many variables": ("SELECT ?250000", {"error"}),
+    "huge IN list": (f"SELECT count(*) FROM big WHERE x IN ({', '.join(['1'] * 60000)})", HARMLESS),
+    "many values": (f"VALUES {', '.join(['(1)'] * 49000)}", HARMLESS),
+    "deep JSON": (f"SELECT json_extract(replace('{'x' * 90000}', 'x', '['), '$')", {"error", "memory"}),
+    "JSON path bomb": (
+        "SELECT count(*) FROM big a, json_each('[1,2,3]') b, big c, json_tree('[[1]]') d, big e",
+        {"timeout"},
+    ),
+    "recursive view of JSON": (
+        "WITH RECURSIVE r(j) AS (SELECT '[1]' UNION ALL SELECT json_array(j, j) FROM r) SELECT max(length(j)) FROM r",
+        STOPPED,
+    ),
+    "sum over every frame": (
+        "SELECT sum(length(group_concat_all)) FROM (SELECT group_concat(hex(zeroblob(1000))) OVER "
+        "(ORDER BY a.x ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS group_concat_all "
+        "FROM big a, big b)",
+        STOPPED,
+    ),
+    "distinct of a cross join": (
+        "SELECT count(DISTINCT a.x * 10000000 + b.x * 3000 + c.x) FROM big a, big b, big c",
+        STOPPED,
+    ),
+    "correlated subqueries": (
+        "SELECT (SELECT count(*) FROM big b WHERE b.x > a.x AND EXISTS "
+        "(SELECT 1 FROM big c, big d WHERE c.x + d.x = -b.x)) FROM big a",
+        STOPPED,
+    ),
+    "nested EXISTS": (f"SELECT {'EXISTS(SELECT ' * 400}1{')' * 400}", HARMLESS),
+    "comments without end": ("SELECT 1 " + "/*" * 90000, HARMLESS),
+    "unicode quotes": ("SELECT ‘1’; DROP TABLE secret", {"error"}),
+    "shell commands": (".shell touch {folder}/evil", {"error"}),
+    "dot output": (".output {folder}/evil", {"error"}),
 }
 
 
@@ -114,6 +177,15 @@ def snapshot(folder):
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
 
 
+def peak_mb(guard):
+    """Most memory the worker ever held, in MB; 0 when the attack ended it."""
+    worker = guard.slots[0].worker
+    if worker is None:
+        return 0
+    status = Path(f"/proc/{worker.process.pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attack_is_stopped(arena, name):
     guard, path = arena
@@ -124,12 +196,28 @@ def test_attack_is_stopped(arena, name):
     elapsed = time.perf_counter() - start
     assert result.status in defended, (result.status, result.error)
     assert elapsed < LIMIT_S + 2
+    assert peak_mb(guard) <= MEMORY_MB
     assert snapshot(path.parent) == before
+    assert len(result.error or "") < 2000
     assert guard.run(path, "SELECT x FROM secret").rows == ((42,),)
 
 
-def test_there_are_attacks_enough():
-    assert len(ATTACKS) >= 30
+def test_state_does_not_leak_from_one_query_to_the_next(arena):
+    guard, path = arena
+    for name in ("query_only off", "temporary view", "transaction", "writable schema", "attach in memory"):
+        guard.run(path, ATTACKS[name][0])
+    assert guard.run(path, "SELECT x FROM secret").rows == ((42,),)
+    assert guard.run(path, "SELECT count(*) FROM sqlite_temp_schema").rows == ((0,),)
+    assert guard.run(path, "INSERT INTO secret VALUES (1)").status == "refused"
+
+
+def test_long_statements_leave_no_memory_behind(arena):
+    guard, path = arena
+    guard.run(path, "SELECT 1")
+    before = peak_mb(guard)
+    for number in range(25):
+        guard.run(path, f"SELECT {number} WHERE 1 IN ({', '.join(['1'] * 30000)})")
+    assert 0 < peak_mb(guard) < before + 64
 
 
 def test_what_honest_agents_use_is_allowed(arena):
@@ -153,14 +241,11 @@ def test_what_honest_agents_use_is_allowed(arena):
 def test_the_memory_cap_is_in_force(arena):
     guard, path = arena
     guard.run(path, "SELECT 1")
-    worker = guard.idle.get()
-    try:
-        limits = {
-            name: resource.prlimit(worker.process.pid, getattr(resource, name))
-            for name in ("RLIMIT_AS", "RLIMIT_FSIZE", "RLIMIT_CORE")
-        }
-    finally:
-        guard.idle.put(worker)
-    assert limits["RLIMIT_AS"] == (256 * 2**20, 256 * 2**20)
+    limits = {
+        name: resource.prlimit(guard.slots[0].worker.process.pid, getattr(resource, name))
+        for name in ("RLIMIT_AS", "RLIMIT_FSIZE", "RLIMIT_CORE", "RLIMIT_NOFILE")
+    }
+    assert limits["RLIMIT_AS"] == (MEMORY_MB * 2**20, MEMORY_MB * 2**20)
     assert limits["RLIMIT_FSIZE"] == (0, 0)
     assert limits["RLIMIT_CORE"] == (0, 0)
+    assert limits["RLIMIT_NOFILE"] == (64, 64)
