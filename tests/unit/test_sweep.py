@@ -1,7 +1,7 @@
 """A sweep killed a hundred times ends as one that was left alone."""
 
-import multiprocessing
 import itertools
+import multiprocessing
 import random
 import signal
 import time
