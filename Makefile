@@ -23,8 +23,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED) ## Run the default experiment and print its tables (minutes, no download, no key)
-	$(SNAKEMAKE)
-	@cat results/tables/judgment_gap.md results/tables/ask_quality.md
+	$(SNAKEMAKE) --quiet host reason
+	@echo; cat results/tables/judgment_gap.md
+	@echo; cut -d'|' -f1,2,4,9,13-15 results/tables/ask_quality.md
 	@echo; echo "All tables: results/tables/   figures: results/figures/"
 
 test: $(INSTALLED) ## Run all checks that fit this machine
