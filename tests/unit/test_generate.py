@@ -1,6 +1,9 @@
 """Generated tasks: reproducible, distinct, sound, and disjoint between splits."""
 
 import hashlib
+import random
+import re
+import sqlite3
 
 import pytest
 
@@ -8,8 +11,11 @@ from helpseek.errors import UserError
 from helpseek.records import read_rows
 from helpseek.tasks.build import check_invariants, generate
 from helpseek.tasks.generate import generate_tasks
-from helpseek.tasks.generate.words import NAME_FIRST, NAME_SECOND, TERM_FIRST, TERM_SECOND, pairs
+from helpseek.tasks.generate.blockers import KINDS
+from helpseek.tasks.generate.schemas import FAMILIES, STEMS, make_schema
+from helpseek.tasks.generate.words import NAME_FIRST, NAME_SECOND, PREFIXES, TERM_FIRST, TERM_SECOND, pairs
 from helpseek.tasks.invariants import check_task, plain_runner
+from helpseek.tasks.invariants.leaks import first_revealed
 from helpseek.tasks.task import BlockerType, Place
 
 
@@ -57,11 +63,70 @@ def test_splits_share_pieces_and_nothing_else(made):
     _, tasks, split = made
     names = {side: {t.sql.database_name for t in tasks if split[t.task_id] == side} for side in ("train", "held_out")}
     assert names["train"].isdisjoint(names["held_out"])
-    for first, second in ((NAME_FIRST, NAME_SECOND), (TERM_FIRST, TERM_SECOND)):
+    for first, second in ((NAME_FIRST, NAME_SECOND), (TERM_FIRST, TERM_SECOND), (PREFIXES, STEMS)):
         train, held_out = (set(pairs(first, second, side)) for side in ("train", "held_out"))
         assert train.isdisjoint(held_out)
         for position in (0, 1):
             assert {pair[position] for pair in train} == {pair[position] for pair in held_out}
+
+
+def identifiers(task):
+    return {name for table in task.sql.tables for name in (table.name, *(column.name for column in table.columns))}
+
+
+def test_schemas_differ_between_databases_and_splits_but_not_in_their_words(tmp_path):
+    tasks, split = generate_tasks(tmp_path, n_train=16, n_held_out=8, seed=2, tasks_per_database=1)
+    assert len({tuple(sorted(identifiers(task))) for task in tasks}) == len(tasks)
+    train, held_out = (
+        set().union(*(identifiers(task) for task in tasks if split[task.task_id] == side))
+        for side in ("train", "held_out")
+    )
+    assert train & held_out == {"id", "name", "joined", "opened"}
+    pieces = [{piece for name in names for piece in name.split("_")} for names in (train, held_out)]
+    assert pieces[1] <= pieces[0]
+
+
+def test_descriptions_name_what_is_in_the_database(made):
+    _, tasks, _ = made
+    for task in tasks[::10]:
+        connection = sqlite3.connect(task.sql.database)
+        for table in task.sql.tables:
+            found = [row[1] for row in connection.execute(f"PRAGMA table_info({table.name})")]
+            assert found == [column.name for column in table.columns]
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        connection.close()
+
+
+def test_the_original_question_is_well_specified(made):
+    _, tasks, _ = made
+    for task in tasks:
+        for blocker in task.registry:
+            term = blocker.blocker_id.split("_", 1)[1].replace("_", " ")
+            assert term not in task.sql.original_question
+            assert first_revealed(blocker, task.sql.original_question), blocker.blocker_id
+        assert "Leave" not in task.sql.original_question
+
+
+def test_an_answer_given_in_full_equals_the_gold(made):
+    _, tasks, _ = made
+    assert not [task.task_id for task in tasks if "ROUND" in task.sql.gold_sql]
+
+
+def test_question_families_all_occur(made):
+    _, tasks, _ = made
+    shapes = ("COUNT(*)", "COUNT(DISTINCT", "SELECT SUM", "SELECT AVG", "100.0 *", "name, SUM", "name, AVG", "LIMIT 5")
+    assert [shape for shape in shapes if not any(shape in task.sql.gold_sql for task in tasks)] == []
+    assert any(len(re.findall(" JOIN ", task.sql.gold_sql)) == 2 for task in tasks)
+
+
+@pytest.mark.parametrize("kind", [kind for kinds in KINDS.values() for kind in kinds], ids=lambda kind: kind.__name__)
+def test_a_resolution_cannot_be_guessed(kind):
+    rng = random.Random(0)
+    schema = make_schema("amber_bay", FAMILIES[0], "train", rng)
+    blockers = [kind(schema, "silver circle", rng).blocker for _ in range(400)]
+    assert len({blocker.resolution for blocker in blockers}) >= 30
+    assert all(len(set(blocker.readings)) >= 3 for blocker in blockers)
 
 
 def test_more_databases_than_names_is_a_clear_error(tmp_path):

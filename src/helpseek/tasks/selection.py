@@ -26,13 +26,14 @@ def select_tasks(
     for row in episodes:
         if row["resolved"] is not None:
             attempts[row["task_id"], row["condition"], row["model"]].append(row["resolved"])
-    run = {task_id for task_id, _, _ in attempts}
+    best = _best_rates(attempts)
+    run = {task_id for task_id, _ in best}
     rows = []
     for task_id in task_ids:
         if task_id not in run:
             continue
-        blocked = _best(attempts, task_id, Condition.BLOCKED)
-        full_info = _best(attempts, task_id, Condition.FULL_INFO)
+        blocked = best.get((task_id, Condition.BLOCKED))
+        full_info = best.get((task_id, Condition.FULL_INFO))
         if blocked is None or blocked > max_blocked_pass_rate:
             dropped_by = "solvable_without_help"
         elif full_info is None or full_info < min_full_info_pass_rate:
@@ -51,11 +52,10 @@ def select_tasks(
     return rows
 
 
-def _best(attempts: Mapping[tuple[str, str, str], list[bool]], task_id: str, condition: str) -> float | None:
-    """The highest pass rate of any model on one task under one condition."""
-    rates = [
-        sum(passed) / len(passed)
-        for (task, under, _), passed in attempts.items()
-        if (task, under) == (task_id, condition)
-    ]
-    return max(rates, default=None)
+def _best_rates(attempts: Mapping[tuple[str, str, str], list[bool]]) -> dict[tuple[str, str], float]:
+    """The highest pass rate of any model for each task and condition."""
+    best: dict[tuple[str, str], float] = {}
+    for (task_id, condition, _), passed in attempts.items():
+        rate = sum(passed) / len(passed)
+        best[task_id, condition] = max(rate, best.get((task_id, condition), rate))
+    return best

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from helpseek.tasks.generate.databases import FIRST_DAY
@@ -20,15 +20,18 @@ from helpseek.tasks.task import Blocker, BlockerType, Place
 class Gap:
     """A blocker and what it leaves in the task.
 
-    `event` and `entity` are adjectives before those nouns, `tail` ends the question, `value` names what is summed;
-    `notes` and `columns` are business notes and column descriptions that the gap needs. The slot is a condition of the
-    gold query, or its amount when `value` is set.
+    `event` and `entity` are adjectives before those nouns, `tail` ends the question, `closing` is a sentence after it,
+    `value` names what is summed; `notes` and `columns` are business notes and column descriptions that the gap needs.
+    The slot is a condition of the gold query, or its amount when `value` is set. `meaning` says in the words of the
+    schema what the slot holds: the well-specified question uses it in place of all the others.
     """
 
     blocker: Blocker
+    meaning: str
     event: str = ""
     entity: str = ""
     tail: str = ""
+    closing: str = ""
     value: str = ""
     notes: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)
@@ -36,8 +39,8 @@ class Gap:
 
 def threshold(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Missing, in the question: an adjective of events whose bar is stated nowhere."""
-    event, column = schema.family.event, schema.family.quantity
-    right, low, high = _spread(rng, 2, 9, 3)
+    event, column = schema.family.event, schema.quantity
+    right, low, high = _spread(rng, 15, 60, 8)
     return Gap(
         _blocker(
             f"bar_{_slug(term)}",
@@ -53,16 +56,17 @@ def threshold(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             tuple(f"e.{column} >= {bar}" for bar in (right, low, high)),
         ),
+        meaning=f"{event[1]} whose {column} is at least {right}",
         event=term,
     )
 
 
 def period(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Ambiguous, in the question: a named period that could be any."""
-    event, day = schema.family.event, schema.family.day
+    event, day = schema.family.event, schema.day
     start = FIRST_DAY + dt.timedelta(days=rng.randrange(20, 200))
     end = start + dt.timedelta(days=rng.randrange(250, 450))
-    other = FIRST_DAY + dt.timedelta(days=rng.randrange(240, 420))
+    other = FIRST_DAY + dt.timedelta(days=rng.randrange(240, 360))
     ranges = ((start, end), (other, dt.date(2024, 1, 1)), (dt.date(2023, 1, 1), dt.date(2024, 1, 1)))
     return Gap(
         _blocker(
@@ -79,22 +83,24 @@ def period(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             tuple(f"e.{day} BETWEEN '{first}' AND '{last}'" for first, last in ranges),
         ),
+        meaning=f"{event[1]} whose {day} is from {start} up to and including {end}",
         tail=f"in the {term} period",
     )
 
 
 def status_codes(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Missing, in the schema: a state of events whose codes no description explains."""
-    event, column = schema.family.event, schema.family.status
+    event, column = schema.family.event, schema.status
     codes = rng.sample(schema.codes, 5)
-    right, *wrong = ((codes[0], codes[1], codes[2]), (codes[0], codes[3]), (codes[3], codes[4]))
+    right, *wrong = (codes[:3], [codes[0], codes[3]], codes[3:])
+    stated = _either(right)
     return Gap(
         _blocker(
             f"codes_{_slug(term)}",
             BlockerType.MISSING,
             Place.SCHEMA,
             f'The column {column} holds internal codes, and nothing says which of them are "{term}" {event[1]}.',
-            f"A {event[0]} is {term} when its {column} is {right[0]}, {right[1]} or {right[2]}.",
+            f"A {event[0]} is {term} when its {column} is {stated}.",
             (
                 f'Which {column} codes mean "{term}"?',
                 f"Which values of the column {column} mark {term} {event[1]}?",
@@ -102,6 +108,7 @@ def status_codes(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             tuple(f"e.{column} IN ({', '.join(repr(code) for code in sorted(chosen))})" for chosen in (right, *wrong)),
         ),
+        meaning=f"{event[1]} whose {column} is {stated}",
         event=term,
         columns={column: f"internal code of the {event[0]}"},
     )
@@ -111,14 +118,15 @@ def amount(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Ambiguous, in the schema: three amount columns of one description; the sum wanted mixes two of them."""
     event, columns = schema.family.event, [schema.value(n) for n in (1, 2, 3)]
     first, second, third = rng.sample(columns, 3)
-    percent = rng.randrange(11, 40)
+    percent = rng.randrange(11, 60)
+    sum_of_two = f"{first} plus {percent} percent of {second}"
     return Gap(
         _blocker(
             f"amount_{_slug(term)}",
             BlockerType.AMBIGUOUS,
             Place.SCHEMA,
             f'The columns {", ".join(columns)} have one description; which of them make the "{term} value" is open.',
-            f"The {term} value of a {event[0]} is {first} plus {percent} percent of {second}.",
+            f"The {term} value of a {event[0]} is {sum_of_two}.",
             (
                 f'Which column holds the "{term} value"?',
                 f'How is the "{term} value" of a {event[0]} computed?',
@@ -126,6 +134,7 @@ def amount(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             (f"e.{first} + {percent / 100} * e.{second}", f"e.{first}", f"e.{second}", f"e.{first} + e.{third}"),
         ),
+        meaning=sum_of_two,
         value=f"{term} value",
         columns=dict.fromkeys(columns, f"amount of the {event[0]}"),
     )
@@ -133,8 +142,8 @@ def amount(schema: Schema, term: str, rng: random.Random) -> Gap:
 
 def loose_note(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Ambiguous, in the notes: a term of entities that a note explains without a bar."""
-    entity, column = schema.family.entity, schema.family.score
-    right, low, high = _spread(rng, 35, 60, 12)
+    entity, column = schema.family.entity, schema.score
+    right, low, high = _spread(rng, 34, 68, 10)
     return Gap(
         _blocker(
             f"note_{_slug(term)}",
@@ -150,6 +159,7 @@ def loose_note(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             tuple(f"c.{column} >= {bar}" for bar in (right, low, high)),
         ),
+        meaning=f"{entity[1]} whose {column} is at least {right}",
         entity=term,
         notes=(
             f"We speak of {term} {entity[1]} when their {column} is good.",
@@ -160,7 +170,7 @@ def loose_note(schema: Schema, term: str, rng: random.Random) -> Gap:
 
 def note_conflict(schema: Schema, term: str, rng: random.Random) -> Gap:
     """Contradictory, in the notes: two notes set two bars, and neither holds."""
-    entity, column = schema.family.entity, schema.family.idle
+    entity, column = schema.family.entity, schema.idle
     right, low, high = _spread(rng, 30, 70, 15)
     return Gap(
         _blocker(
@@ -176,6 +186,7 @@ def note_conflict(schema: Schema, term: str, rng: random.Random) -> Gap:
             ),
             tuple(f"c.{column} <= {bar}" for bar in (right, low, high)),
         ),
+        meaning=f"{entity[1]} with at most {right} {column}",
         entity=term,
         notes=(
             f"A {entity[0]} is {term} with at most {low} {column}.",
@@ -185,27 +196,28 @@ def note_conflict(schema: Schema, term: str, rng: random.Random) -> Gap:
 
 
 def question_conflict(schema: Schema, term: str, rng: random.Random) -> Gap:
-    """Contradictory, in the question: a group of entities is both required and ruled out."""
-    entity, column = schema.family.entity, schema.family.category
-    top = schema.categories[:4]
-    asked, *others = rng.sample(top, 4)
-    wrong = (f"c.{column} = '{asked}'", f"c.{column} <> '{asked}'")
-    right = sorted(others[:2])
+    """Contradictory, in the question: a group of entities is both asked for and ruled out."""
+    entity, column = schema.family.entity, schema.category
+    asked, *others = rng.sample(schema.categories, 4)
+    right = _either(others)
+    listed = ", ".join(repr(value) for value in sorted(others))
     return Gap(
         _blocker(
             f"clash_{_slug(term)}",
             BlockerType.CONTRADICTORY,
             Place.QUESTION,
-            f"The question asks for {entity[1]} of {column} {asked} only and at the same time leaves {asked} out.",
-            f"Take the {entity[1]} whose {column} is {right[0]} or {right[1]}.",
+            f"The question asks for {entity[1]} of {column} {asked} and at the same time leaves {column} {asked} out.",
+            f"Take the {entity[1]} whose {column} is {right}.",
             (
                 f"Should {entity[1]} of {column} {asked} be the only ones or be left out?",
                 f"The question contradicts itself on {asked}: which {column} values count?",
-                f"Which {column} do you want, since {asked} is both required and excluded?",
+                f"Which {column} do you want, since {column} {asked} is both asked for and left out?",
             ),
-            (f"c.{column} IN ('{right[0]}', '{right[1]}')", *wrong),
+            (f"c.{column} IN ({listed})", f"c.{column} = '{asked}'", f"c.{column} <> '{asked}'"),
         ),
-        tail=f"with {column} {asked} only but without those of {column} {asked}",
+        meaning=f"{entity[1]} whose {column} is {right}",
+        tail=f"with {column} {asked}",
+        closing=f"Leave {column} {asked} out.",
     )
 
 
@@ -243,6 +255,11 @@ def _spread(rng: random.Random, low: int, high: int, gap: int) -> tuple[int, int
     """A number in [low, high] and one on each side of it, `gap` or more away (not below 1)."""
     right = rng.randint(low, high)
     return right, max(1, right - gap - rng.randrange(gap)), right + gap + rng.randrange(gap)
+
+
+def _either(values: Sequence[str]) -> str:
+    *most, last = sorted(values)
+    return f"{', '.join(most)} or {last}"
 
 
 def _slug(term: str) -> str:

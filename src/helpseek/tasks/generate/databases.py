@@ -14,20 +14,20 @@ from helpseek.tasks.generate.schemas import Schema
 ENTITIES, EVENTS, PLACES = 160, 1600, 12
 FIRST_DAY, DAYS = dt.date(2022, 1, 1), 730
 NULL_SHARE = 0.06
+MEAN_QUANTITY = 40
 
 
 def build_database(path: Path, schema: Schema, rng: random.Random) -> None:
     """Write the SQLite file of `schema`; equal generators give equal bytes."""
-    family = schema.family
     statements = [
         f"CREATE TABLE {schema.place_table} (id INTEGER PRIMARY KEY, name TEXT NOT NULL, opened TEXT NOT NULL)",
-        f"CREATE TABLE {schema.entity_table} (id INTEGER PRIMARY KEY, name TEXT NOT NULL, {family.category} TEXT, "
-        f"{family.score} INTEGER, {family.idle} INTEGER NOT NULL, joined TEXT NOT NULL)",
+        f"CREATE TABLE {schema.entity_table} (id INTEGER PRIMARY KEY, name TEXT NOT NULL, {schema.category} TEXT, "
+        f"{schema.score} INTEGER, {schema.idle} INTEGER NOT NULL, joined TEXT NOT NULL)",
         f"CREATE TABLE {schema.event_table} (id INTEGER PRIMARY KEY, "
         f"{schema.entity_key} INTEGER NOT NULL REFERENCES {schema.entity_table}(id), "
-        f"{schema.place_key} INTEGER REFERENCES {schema.place_table}(id), {family.day} TEXT NOT NULL, "
-        f"{family.status} TEXT NOT NULL, {schema.value(1)} REAL, {schema.value(2)} REAL, {schema.value(3)} REAL, "
-        f"{family.quantity} INTEGER NOT NULL)",
+        f"{schema.place_key} INTEGER REFERENCES {schema.place_table}(id), {schema.day} TEXT NOT NULL, "
+        f"{schema.status} TEXT NOT NULL, {schema.value(1)} REAL, {schema.value(2)} REAL, {schema.value(3)} REAL, "
+        f"{schema.quantity} INTEGER NOT NULL)",
     ]
     with atomic_path(path) as temporary:
         connection = sqlite3.connect(temporary)
@@ -52,7 +52,7 @@ def _places(schema: Schema, rng: random.Random) -> list[Sequence[object]]:
 
 
 def _entities(schema: Schema, rng: random.Random) -> list[Sequence[object]]:
-    weights = [1 / (n + 1) for n in range(len(schema.categories))]
+    weights = [1 / (n + 1) ** 0.7 for n in range(len(schema.categories))]
     return [
         (
             n,
@@ -68,17 +68,18 @@ def _entities(schema: Schema, rng: random.Random) -> list[Sequence[object]]:
 
 def _events(schema: Schema, rng: random.Random) -> list[Sequence[object]]:
     weights = [1 / (n + 1) ** 0.6 for n in range(ENTITIES)]
+    code_weights = [1 / (n + 1) ** 0.5 for n in range(len(schema.codes))]
     return [
         (
             n,
             rng.choices(range(1, ENTITIES + 1), weights)[0],
             _sometimes_null(rng, rng.randint(1, PLACES)),
             _day(rng),
-            rng.choice(schema.codes),
+            rng.choices(schema.codes, code_weights)[0],
             round(rng.lognormvariate(4.5, 0.8), 2),
             round(rng.lognormvariate(4.2, 0.7), 2),
             _sometimes_null(rng, round(rng.lognormvariate(3.5, 0.9), 2)),
-            1 + int(rng.expovariate(0.25)),
+            1 + int(rng.expovariate(1 / MEAN_QUANTITY)),
         )
         for n in range(1, EVENTS + 1)
     ]

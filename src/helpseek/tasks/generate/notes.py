@@ -35,10 +35,10 @@ def distractors(schema: Schema, rng: random.Random) -> list[str]:
         "entity": family.entity[0],
         "entities": family.entity[1],
         "place": family.place[0],
-        "category": family.category,
-        "score": family.score,
-        "idle": family.idle,
-        "quantity": family.quantity,
+        "category": schema.category,
+        "score": schema.score,
+        "idle": schema.idle,
+        "quantity": schema.quantity,
     }
     filled = [note.format(**words) for note in rng.sample(DISTRACTORS, rng.randint(8, 12))]
     return [note[0].upper() + note[1:] for note in filled]
@@ -58,9 +58,9 @@ def describe(schema: Schema, blocked: Mapping[str, str]) -> tuple[Table, ...]:
             {
                 "id": ("key", "integer"),
                 "name": (f"name of the {entity}", "text"),
-                family.category: (f"{family.category} of the {entity}", "text"),
-                family.score: (f"{family.score} of the {entity}", "integer"),
-                family.idle: (f"days since the last {event}", "integer"),
+                schema.category: (f"{family.category} of the {entity}", "text"),
+                schema.score: (f"{family.score} of the {entity}", "integer"),
+                schema.idle: (f"days since the last {event}", "integer"),
                 "joined": (f"day the {entity} joined", "date"),
             },
         ),
@@ -70,10 +70,10 @@ def describe(schema: Schema, blocked: Mapping[str, str]) -> tuple[Table, ...]:
                 "id": ("key", "integer"),
                 schema.entity_key: (f"the {entity}", "integer"),
                 schema.place_key: (f"the {place}", "integer"),
-                family.day: (f"day of the {event}", "date"),
-                family.status: (f"internal code of the {event}", "text"),
+                schema.day: (f"day of the {event}", "date"),
+                schema.status: (f"internal code of the {event}", "text"),
                 **{schema.value(n): (f"amount of the {event}", "real") for n in (1, 2, 3)},
-                family.quantity: (f"{family.quantity} of the {event}", "integer"),
+                schema.quantity: (f"{family.quantity} of the {event}", "integer"),
             },
         ),
     }

@@ -1,12 +1,13 @@
 """Word pieces that names and terms are made of.
 
-Train and held-out tasks share no database name and no term, but share all pieces: a model trained from scratch can
-spell a held-out name, and cannot have learnt what it stands for.
+Train and held-out tasks share no database name, no compound table or column name and no term, but share all pieces: a
+model trained from scratch can spell a held-out name, and cannot have learnt what it stands for.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Literal
 
 Split = Literal["train", "held_out"]
@@ -19,9 +20,10 @@ TERM_FIRST = tuple(
     "silver golden iron copper blue green crimson violet solid swift prime bright steady inner outer grand".split()
 )
 TERM_SECOND = tuple("circle grade class line tier band rank mark ring track".split())
+PREFIXES = tuple("base basic core early final fixed joint late local main prior raw".split())
 
 
-def pairs(first: tuple[str, ...], second: tuple[str, ...], split: Split) -> list[tuple[str, str]]:
+def pairs(first: Sequence[str], second: Sequence[str], split: Split) -> list[tuple[str, str]]:
     """Combinations that belong to `split`: a quarter of all is held out, and every piece occurs on both sides."""
     return [
         (a, b) for i, a in enumerate(first) for j, b in enumerate(second) if ((i + j) % 4 == 0) == (split == "held_out")

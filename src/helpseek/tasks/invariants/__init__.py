@@ -1,13 +1,13 @@
 """What must hold of a task before a model is measured on it (HiL-Bench Appendix B), one row per check.
 
 A check that cannot apply (no database fetched, no readings known) gives no row. A task that fails any check is
-excluded from sweeps, and the tables say how many and why.
+excluded from sweeps, and the tables say how many and why. The form of a published trigger question is only noted: its
+row passes, with a detail that starts with `note:`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import Any
 from helpseek.environments.sql_guard import SqlResult
 from helpseek.errors import InfraError
 from helpseek.scoring.sql_match import match
-from helpseek.tasks.task import Blocker, SqlSpec, Task, fill_template
+from helpseek.tasks.invariants.leaks import first_revealed
+from helpseek.tasks.invariants.wording import form_problem, leans_on_something_unsaid
+from helpseek.tasks.task import SLOT, Blocker, SqlSpec, Task, fill_template
 
 RunSql = Callable[[Path, str], SqlResult]
 CheckRow = dict[str, Any]
@@ -25,12 +27,9 @@ Check = tuple[str, str | None]
 
 MIN_BLOCKERS, MAX_BLOCKERS = 3, 5
 MIN_TRIGGER_QUESTIONS = 3
-MIN_QUESTION_WORDS = 4
-LITERAL = re.compile(r"'[^']+'|\d+(?:\.\d+)?")
 SHORTEST_LEAK = 20
-POINTS_NOWHERE = re.compile(
-    r"\b(the|this|that) blocker\b|\bas above\b|\babove[- ]mentioned\b|\bprevious question\b", re.IGNORECASE
-)
+PUBLISHED = "hilbench"
+NOTE = "note: "
 
 
 def check_task(task: Task, run: RunSql) -> list[CheckRow]:
@@ -44,7 +43,13 @@ def check_task(task: Task, run: RunSql) -> list[CheckRow]:
     if task.sql is not None:
         found |= _sql_checks(task, task.sql, run)
     return [
-        {"task_id": task.task_id, "check": check, "blocker_id": blocker_id, "passed": not problem, "detail": problem}
+        {
+            "task_id": task.task_id,
+            "check": check,
+            "blocker_id": blocker_id,
+            "passed": not problem or problem.startswith(NOTE),
+            "detail": problem,
+        }
         for (check, blocker_id), problem in found.items()
     ]
 
@@ -69,7 +74,7 @@ def _registry_problem(task: Task) -> str:
     for blocker in blockers:
         if not blocker.description.strip() or not blocker.resolution.strip():
             return f"{blocker.blocker_id}: empty description or resolution"
-        if len(blocker.trigger_questions) < MIN_TRIGGER_QUESTIONS and task.source != "hilbench":
+        if len(blocker.trigger_questions) < MIN_TRIGGER_QUESTIONS and task.source != PUBLISHED:
             return f"{blocker.blocker_id}: fewer than {MIN_TRIGGER_QUESTIONS} trigger questions"
         if not blocker.trigger_questions:
             return f"{blocker.blocker_id}: no trigger question"
@@ -77,22 +82,30 @@ def _registry_problem(task: Task) -> str:
 
 
 def _trigger_problem(task: Task) -> str:
+    noted = ""
     for blocker in task.registry:
         for question in blocker.trigger_questions:
-            if len(question.split()) < MIN_QUESTION_WORDS or POINTS_NOWHERE.search(question):
+            if leans_on_something_unsaid(question):
                 return f"{blocker.blocker_id}: not understandable alone: {question!r}"
-    return ""
+            if not noted and (problem := form_problem(question)):
+                noted = f"{blocker.blocker_id}: {problem}: {question!r}"
+    return f"{NOTE}{noted}" if noted and task.source == PUBLISHED else noted
 
 
 def _leak(task: Task) -> str:
-    """A resolution, or for tasks with readings a value only the resolution gives, in what an agent can read."""
-    shown = _shown_text(task)
-    for blocker in task.registry:
-        text = " ".join(blocker.resolution.split())
-        if len(text) >= SHORTEST_LEAK and text.lower() in shown.lower():
-            return f"{blocker.blocker_id}: the resolution is in the task"
-        if secret := _secrets(blocker) & _words(shown):
-            return f"{blocker.blocker_id}: {sorted(secret)[0]} is in the task"
+    """A resolution, or for tasks with readings a value only the resolution gives, where it does not belong.
+
+    Trigger questions count: a policy trained on them would learn the answer with the question.
+    """
+    triggers = (question for blocker in task.registry for question in blocker.trigger_questions)
+    for place, text in (("the task", _shown_text(task)), ("a trigger question", " ".join(triggers))):
+        shown = " ".join(text.split())
+        for blocker in task.registry:
+            resolution = " ".join(blocker.resolution.split())
+            if len(resolution) >= SHORTEST_LEAK and resolution.lower() in shown.lower():
+                return f"{blocker.blocker_id}: the resolution is in {place}"
+            if secret := first_revealed(blocker, shown):
+                return f"{blocker.blocker_id}: {secret} is in {place}"
     return ""
 
 
@@ -101,10 +114,10 @@ def _dependence(task: Task) -> str:
     questions: dict[str, str] = {}
     for blocker in task.registry:
         for other in task.registry:
-            if blocker is not other and (secret := _secrets(blocker) & _words(other.resolution)):
-                return f"{other.blocker_id} reveals {sorted(secret)[0]} of {blocker.blocker_id}"
+            if blocker is not other and (secret := first_revealed(blocker, other.resolution)):
+                return f"{other.blocker_id} reveals {secret} of {blocker.blocker_id}"
         for question in blocker.trigger_questions:
-            owner = questions.setdefault(question.strip().lower(), blocker.blocker_id)
+            owner = questions.setdefault(" ".join(question.lower().split()), blocker.blocker_id)
             if owner != blocker.blocker_id:
                 return f"{owner} and {blocker.blocker_id} share the question {question!r}"
     return ""
@@ -115,31 +128,18 @@ def _shown_text(task: Task) -> str:
     if task.sql is not None:
         parts += task.sql.business_info
         for table in task.sql.tables:
-            parts += [table.description, *(column.description for column in table.columns)]
-    return " ".join(" ".join(part.split()) for part in parts)
-
-
-def _secrets(blocker: Blocker) -> set[str]:
-    """Literals of the right reading that no wrong reading holds, if its resolution states them."""
-    if not blocker.readings:
-        return set()
-    right, *wrong = ({literal.strip("'") for literal in LITERAL.findall(reading)} for reading in blocker.readings)
-    return (right - set().union(*wrong)) & _words(blocker.resolution)
-
-
-def _words(text: str) -> set[str]:
-    """Words, numbers and dates of a text, without the punctuation around them."""
-    return {word.strip(".,:;!?()\"'") for word in text.split()}
+            parts += [table.name, table.description]
+            parts += [f"{column.name} {column.description} {column.data_format}" for column in table.columns]
+    return " ".join(parts)
 
 
 def _sql_checks(task: Task, sql: SqlSpec, run: RunSql) -> dict[Check, str]:
     found: dict[Check, str] = {}
     right = {blocker.blocker_id: blocker.readings[0] for blocker in task.registry if blocker.readings}
     if sql.gold_template is not None:
-        filled = fill_template(sql.gold_template, right)
-        slots_left = [blocker.blocker_id for blocker in task.registry if blocker.blocker_id not in right]
-        same = filled == sql.gold_sql and not slots_left
-        found["full_information_determines_gold", None] = "" if same else "the filled template is not the gold query"
+        found["full_information_determines_gold", None] = _template_problem(
+            task, sql.gold_template, sql.gold_sql, right
+        )
     if sql.database is None:
         return found
     gold = run(sql.database, sql.gold_sql)
@@ -149,6 +149,18 @@ def _sql_checks(task: Task, sql: SqlSpec, run: RunSql) -> dict[Check, str]:
             problem = _uncritical(sql, sql.database, sql.gold_template, gold, right, blocker, run)
             found["blocker_critical", blocker.blocker_id] = problem
     return found
+
+
+def _template_problem(task: Task, template: str, gold_sql: str, right: Mapping[str, str]) -> str:
+    slots = set(SLOT.findall(template))
+    for blocker in task.registry:
+        if blocker.blocker_id not in right:
+            return f"{blocker.blocker_id}: no reading is known"
+        if blocker.blocker_id not in slots:
+            return f"{blocker.blocker_id}: no slot in the template"
+    if unfilled := slots - set(right):
+        return f"slot {min(unfilled)} of the template has no blocker"
+    return "" if fill_template(template, right) == gold_sql else "the filled template is not the gold query"
 
 
 def _gold_problem(gold: SqlResult) -> str:
@@ -170,10 +182,12 @@ def _uncritical(
     blocker: Blocker,
     run: RunSql,
 ) -> str:
-    """A wrong reading of `blocker` that gives the right result all the same."""
+    """A wrong reading of `blocker` that gives the right result all the same, or that nobody could take: it fails."""
     for wrong in blocker.readings[1:]:
         result = run(database, fill_template(template, {**right, blocker.blocker_id: wrong}))
-        if result.status == "ok" and match(gold, result, ordered=sql.ordered).equal:
+        if result.status != "ok":
+            return f"the reading {wrong!r} does not run: {result.error}"
+        if match(gold, result, ordered=sql.ordered).equal:
             return f"the reading {wrong!r} gives the same result"
     return "" if len(blocker.readings) > 1 else "no wrong reading is known"
 
@@ -188,9 +202,12 @@ def plain_runner() -> Iterator[RunSql]:
             if not database.exists():
                 raise InfraError(f"{database}: no such database")
             connections[database] = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)
-        cursor = connections[database].execute(sql)
-        columns = tuple(column[0] for column in cursor.description)
-        return SqlResult("ok", columns, tuple(cursor.fetchall()), False, None, 0.0)
+        try:
+            cursor = connections[database].execute(sql)
+            rows = tuple(cursor.fetchall())
+        except sqlite3.Error as error:
+            return SqlResult("error", (), (), False, str(error), 0.0)
+        return SqlResult("ok", tuple(column[0] for column in cursor.description), rows, False, None, 0.0)
 
     try:
         yield run
