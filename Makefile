@@ -38,10 +38,10 @@ lint: $(INSTALLED) ## Check style, types, the workflow, and the dry run of every
 	$(BIN)/snakefmt --check -l 120 Snakefile rules workflow
 	$(SNAKEMAKE) --lint
 	$(BIN)/helpseek docs --check
-	$(SNAKEMAKE) -n --quiet all
-	set -e; for file in $(CONFIGS); do echo "dry run of $$file"; $(SNAKEMAKE) -n --quiet all --configfile $$file; done
+	$(SNAKEMAKE) -n > /dev/null
+	set -e; for file in $(CONFIGS); do echo "dry run of $$file"; $(SNAKEMAKE) -n --configfile $$file > /dev/null; done
 	set -e; for profile in $(PROFILES); do echo "dry run with $$profile"; \
-		$(SNAKEMAKE) -n --quiet all --profile $$profile --configfile configs/paper.yaml; done
+		$(SNAKEMAKE) -n --profile $$profile --configfile configs/paper.yaml; done
 
 docs: $(INSTALLED) ## Rewrite the generated schema, config reference, data dictionary and environments
 	$(BIN)/helpseek docs --fix

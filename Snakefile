@@ -37,6 +37,9 @@ rule all:
         table_files(),
         figure_files(),
         oracle_files(),
+        # Named here although the tables need them: a deleted shard would not be missed otherwise.
+        task_files(),
+        shard_files(),
         "results/manifest.json",
 
 
@@ -52,7 +55,7 @@ rule oracle:
 
 rule eval:
     input:
-        episode_files(),
+        shard_files(),
 
 
 rule tables:

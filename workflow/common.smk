@@ -15,8 +15,11 @@ from helpseek.provenance import digest, make_importable
 # Jobs find the package of this checkout, in whatever environment they run.
 make_importable()
 
+# Snakemake lists overlays before the file they overlay.
+BASE = Path(workflow.basedir) / "config.yaml"
+OVERLAYS = [path for path in map(Path, workflow.configfiles) if path != BASE]
 try:
-    CONFIG = parse_config(config, [Path(file) for file in workflow.configfiles])
+    CONFIG = parse_config(config, [BASE, *OVERLAYS])
 except UserError as error:
     raise WorkflowError(f"{error}")
 
@@ -93,6 +96,11 @@ def episode_files(taskset=None, table=""):
         condition=[str(condition) for condition in CONFIG.evaluate.conditions],
         shard=range(CONFIG.evaluate.shards),
     )
+
+
+def shard_files():
+    """All three tables of every shard."""
+    return [file for table in ("", ".steps", ".questions") for file in episode_files(table=table)]
 
 
 def table_files():

@@ -136,8 +136,9 @@ def test_a_mistake_in_the_configuration_is_one_paragraph(tmp_path, text, expecte
     overlay.write_text(text)
     done = snakemake(tmp_path, "-n", config=overlay)
     assert done.returncode != 0
-    assert all(part in done.stderr for part in [*expected, "wrong.yaml"]), done.stderr
-    assert "Traceback" not in done.stderr
+    said = done.stdout + done.stderr
+    assert all(part in said for part in [*expected, "wrong.yaml"]), said
+    assert "Traceback" not in said
 
 
 def test_a_missing_task_folder_is_one_paragraph_and_leaves_nothing(tmp_path):

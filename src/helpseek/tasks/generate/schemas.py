@@ -45,7 +45,7 @@ def _family(words: str) -> Family:
 FAMILIES = tuple(
     _family(words)
     for words in (
-        "customer customers order orders store stores region score idle_days state net quantity order_day",
+        "customer customers sale sales store stores region score idle_days state net quantity sale_day",
         "patient patients visit visits clinic clinics district risk gap_days code cost minute_count visit_day",
         "member members loan loans branch branches group_name points away_days stage fee page_count loan_day",
         "driver drivers trip trips depot depots fleet rating rest_days phase fare mile_count trip_day",
