@@ -41,7 +41,7 @@ lint: $(INSTALLED) ## Check style, types, the workflow, and the dry run of every
 	$(SNAKEMAKE) -n > /dev/null
 	set -e; for file in $(CONFIGS); do echo "dry run of $$file"; $(SNAKEMAKE) -n --configfile $$file > /dev/null; done
 	set -e; for profile in $(PROFILES); do echo "dry run with $$profile"; \
-		$(SNAKEMAKE) -n --profile $$profile --configfile configs/paper.yaml; done
+		$(SNAKEMAKE) -n --profile $$profile --configfile configs/paper.yaml > /dev/null; done
 
 docs: $(INSTALLED) ## Rewrite the generated schema, config reference, data dictionary and environments
 	$(BIN)/helpseek docs --fix
