@@ -99,7 +99,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             column("check", STRING, "name of the invariant"),
             column("blocker_id", STRING, "the blocker it was checked on; null: the whole task", nullable=True),
             column("passed", BOOL, "whether the task satisfies it"),
-            column("detail", STRING, "what was found when it does not"),
+            column("detail", STRING, "what was found when it does not; a note on form otherwise"),
         ]
     ),
     "splits": pa.schema(
