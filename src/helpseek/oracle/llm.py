@@ -7,11 +7,12 @@ show its work and to hold no background at once. The judge never sees a resoluti
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from helpseek.errors import InfraError
 from helpseek.models.chat import ChatReply, ContextLengthExceeded
+from helpseek.models.json_text import json_objects
 from helpseek.oracle.cache import ContentCache
 from helpseek.oracle.verdict import Match
 from helpseek.tasks.task import Domain, Registry
@@ -94,7 +95,7 @@ def read_verdict(text: str, registry: Registry) -> str | None:
 
     Raises `ValueError` when there is no JSON object with a known id.
     """
-    verdicts = [found for found in _json_objects(text) if "id" in found]
+    verdicts = [found for found in json_objects(text) if "id" in found]
     if not verdicts:
         raise ValueError(f"no JSON object with the key `id` in {text[:200]!r}")
     # The last one: prose before a verdict may quote JSON from the question.
@@ -105,18 +106,6 @@ def read_verdict(text: str, registry: Registry) -> str | None:
     if blocker is None:
         raise ValueError(f"{chosen!r} is not an entry")
     return blocker.blocker_id
-
-
-def _json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects in `text`, in order."""
-    decoder, start = json.JSONDecoder(), text.find("{")
-    while start >= 0:
-        try:
-            found, end = decoder.raw_decode(text, start)
-            yield found
-        except json.JSONDecodeError:
-            end = start + 1
-        start = text.find("{", end)
 
 
 def _schema(registry: Registry) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helpseek.environments.sql_guard import SqlGuard
 from helpseek.errors import InfraError, UserError, nearest
 from helpseek.files import atomic_path
+from helpseek.models.json_text import json_objects
 from helpseek.oracle.llm import Chat
 from helpseek.progress import Progress
 from helpseek.tasks.invariants import RunSql, check_task, hard_failures
@@ -39,7 +39,6 @@ COLUMNS = (
     "failed_checks",
 )
 DECISIONS = ("accept", "reject")
-JSON_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 MAX_TRIES = 3
 
 PROMPT = """You turn a well-specified text-to-SQL task into one that cannot be solved without asking a human.
@@ -194,9 +193,9 @@ def _ask(own: OwnTask, chat: Chat) -> Proposal:
     problem = ""
     for _ in range(MAX_TRIES):
         reply = chat.complete([{"role": "user", "content": prompt}], temperature=0.7, max_tokens=4096)
-        found = JSON_OBJECT.search(reply.content)
+        found = [proposed for proposed in json_objects(reply.content) if "blockers" in proposed]
         try:
-            proposal = Proposal.model_validate_json(found.group() if found else reply.content)
+            proposal = Proposal.model_validate(found[-1] if found else {})
         except ValidationError as error:
             problem = str(error.errors()[0]["msg"])
             continue
