@@ -1,4 +1,4 @@
-"""helpseek: tasks -> evaluate -> tables, one stage a file in rules/."""
+"""helpseek: tasks -> evaluate -> tables, and BFCL outputs -> decisions; one stage a file in rules/."""
 
 from snakemake.utils import min_version
 
@@ -13,12 +13,14 @@ include: "rules/tasks.smk"
 include: "rules/oracle.smk"
 include: "rules/evaluate.smk"
 include: "rules/tables.smk"
+include: "rules/bfcl.smk"
 
 
 wildcard_constraints:
     taskset=ID,
     model=ID,
     judge=ID,
+    behaviour="|".join(CONFIG.bfcl.references) or "(?!)",
     condition="|".join(CONDITIONS),
     shard=r"\d+",
 
@@ -29,6 +31,7 @@ localrules:
     oracle,
     eval,
     tables,
+    bfcl,
 
 
 rule all:
@@ -40,6 +43,7 @@ rule all:
         # Named here although the tables need them: a deleted shard would not be missed otherwise.
         task_files(),
         shard_files(),
+        bfcl_files(),
         "results/manifest.json",
 
 
@@ -62,3 +66,8 @@ rule tables:
     input:
         table_files(),
         figure_files(),
+
+
+rule bfcl:
+    input:
+        bfcl_files(),

@@ -8,6 +8,9 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
+from helpseek.bfcl.official import find_scores, score_files
+from helpseek.bfcl.output_files import SCORED_CATEGORIES as BFCL_CATEGORIES
+from helpseek.bfcl.output_files import find_models
 from helpseek.config_file import parse_config
 from helpseek.errors import UserError
 from helpseek.provenance import digest, make_importable
@@ -38,6 +41,22 @@ TABLES = (
 )
 FORMATS = ("parquet", "csv", "md", "tex")
 FIGURES = ("judgment_gap", "precision_recall")
+BFCL_TABLES = (
+    "bfcl_scores",
+    "bfcl_readings",
+    "bfcl_differences",
+    "bfcl_ranks",
+    "bfcl_push",
+    "bfcl_pairs",
+    "bfcl_world_calls",
+    "bfcl_audit",
+)
+BFCL_FIGURES = ("bfcl_decisions", "bfcl_ranks")
+BFCL_SCORE_CODE = tuple(
+    f"bfcl/{name}"
+    for name in ("calls", "steps", "output_files", "outputs", "index", "decisions", "scores", "official", "scorecard")
+)
+BFCL_MODELS = (*CONFIG.bfcl.results, *CONFIG.bfcl.references)
 # What an episode depends on; a change in the tables must not rerun a sweep.
 EPISODE_CODE = (
     "episodes",
@@ -121,3 +140,54 @@ def taskset_of(wildcards):
 
 def judge_of(wildcards):
     return section("judges", wildcards.judge)
+
+
+def bfcl_files():
+    """Everything the target `bfcl` makes."""
+    return [
+        *expand("results/tables/{table}.{format}", table=BFCL_TABLES, format=FORMATS),
+        *expand("results/figures/{figure}.svg", figure=BFCL_FIGURES),
+        *expand("results/bfcl/{model}/{name}.parquet", model=BFCL_MODELS, name=("decisions", "readings")),
+    ]
+
+
+def bfcl_directory_of(wildcards):
+    """Where the outputs of a model lie: those of a reference behaviour are made here."""
+    spec = CONFIG.bfcl.results.get(wildcards.model)
+    return str(spec.path) if spec else f"results/bfcl/reference/{wildcards.model}"
+
+
+def bfcl_outputs_of(wildcards):
+    """The result files of a model, so that new ones are scored anew."""
+    spec = CONFIG.bfcl.results.get(wildcards.model)
+    if spec is None:
+        folder = f"results/bfcl/reference/{wildcards.model}/multi_turn"
+        return [f"{folder}/BFCL_v4_multi_turn_{category}_result.json" for category in BFCL_CATEGORIES]
+    return [str(path) for path in bfcl_model_files(wildcards.model).categories.values()]
+
+
+def bfcl_model_files(model):
+    try:
+        found = find_models(CONFIG.bfcl.results[model].path)
+    except UserError as error:
+        raise WorkflowError(f"`bfcl.results.{model}.path`: {error}")
+    if len(found) > 1:
+        names = ", ".join(files.model for files in found)
+        raise WorkflowError(f"`bfcl.results.{model}.path` holds several models ({names}); give each an entry")
+    return found[0]
+
+
+def bfcl_score_folder(model):
+    """BFCL's own scores of a model, or `` where there are none."""
+    spec = CONFIG.bfcl.results.get(model)
+    return str(find_scores(bfcl_model_files(model), spec.scores) or spec.scores or "") if spec else ""
+
+
+def bfcl_scores_of(wildcards):
+    folder = bfcl_score_folder(wildcards.model)
+    return [str(path) for path in score_files(Path(folder))] if folder else []
+
+
+def bfcl_groups():
+    """Model -> group and prompt of every model that has a group."""
+    return {name: (spec.group, spec.prompt) for name, spec in CONFIG.bfcl.results.items() if spec.group}

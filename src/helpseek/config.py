@@ -237,6 +237,67 @@ class Tables(Section):
     """A table whose share of infrastructure errors is above this is refused: rerun the failed shards first."""
 
 
+class BfclOutputs(Section):
+    """Stored outputs of one model: a directory that `bfcl generate` wrote."""
+
+    path: Path
+    """The model's result directory."""
+    scores: Path | None = None
+    """BFCL's score folder of it; found beside `result/` when not given."""
+    group: str | None = None
+    """Models of one group are one model under different prompts: the push table compares them."""
+    prompt: str = "plain"
+    """Which prompt the model got; `plain` is the one that the others of its group are compared with."""
+
+
+class BfclWorld(Section):
+    """Judgement calls on what counts as acting, over what is derived from the code of the API classes."""
+
+    session: bool = False
+    """Logging in and out counts."""
+    also: tuple[str, ...] = ()
+    """Functions that count although they change no compared state, such as contact_customer_support or cd."""
+    never: tuple[str, ...] = ()
+    """Functions that do not count."""
+
+
+class BfclRules(Section):
+    """How ambiguous outputs count; the defaults are the paper's choices."""
+
+    non_json_arguments: Literal["attempt", "ignore"] = "attempt"
+    """A call whose arguments are not JSON, so that it was never executed."""
+    name_suffix: Literal["keep", "strip"] = "keep"
+    """Markup leaked into a function's name: kept, the name is on no tool list; stripped, the call counts."""
+    proposals: Literal["ignore", "attempt"] = "ignore"
+    """Calls that prose mentions without making them."""
+    unreached: Literal["no_call", "exclude"] = "no_call"
+    """A trajectory that ended before the scored turn made no call there, or its pair is left out."""
+
+
+class Bfcl(Section):
+    """Scoring the decision to ask or act in stored BFCL multi-turn outputs."""
+
+    results: dict[Id, BfclOutputs] = {}
+    """Stored outputs by model id."""
+    references: tuple[Literal["act_always", "ask_always", "gold", "guess_then_read"], ...] = (
+        "act_always",
+        "ask_always",
+        "gold",
+        "guess_then_read",
+    )
+    """Behaviours with known scores, scored beside the models."""
+    pairs: Literal["certified", "judgement-free", "uncertified", "login", "comparable", "no-compound"] = "certified"
+    """Which pairs the main table scores: the 223 certified ones, or the 238 that need no person's judgement."""
+    allow_partial: bool = False
+    """Score outputs that reach too few of the pairs, and mark them in every table."""
+    world: BfclWorld = BfclWorld()
+    rules: BfclRules = BfclRules()
+    bootstrap: int = Field(10_000, ge=100)
+    """Resamples of the cluster bootstrap over base twins."""
+    wheel: Path | None = None
+    """BFCL's wheel as a file, where no package index can be reached."""
+
+
 class Config(Section):
     """One experiment."""
 
@@ -254,4 +315,5 @@ class Config(Section):
     evaluate: Evaluate
     sql: Sql = Sql()
     selection: Selection = Selection()
+    bfcl: Bfcl = Bfcl()
     tables: Tables = Tables()

@@ -18,6 +18,8 @@ from helpseek.config import Config
 from helpseek.errors import UserError, nearest
 
 SECRET_KEY = re.compile(r"^(api_?key|token|password|secret|authorization)$", re.IGNORECASE)
+# What results/bfcl/ holds beside one folder a model.
+BFCL_OWN_FOLDERS = ("package", "cache", "reference", "act_always", "ask_always", "gold", "guess_then_read")
 SECRET_VALUE = re.compile(r"^(sk-|hf_|ghp_|xox[bp]-|Bearer )\S{8,}")
 
 
@@ -187,6 +189,10 @@ def _check_references(config: Config, files: Sequence[Path]) -> None:
     if evaluate.instruction_style == "harbor" and Condition.SPEC_ONLY in evaluate.conditions:
         where = _origin(("evaluate", "instruction_style"), files)
         raise UserError(f"{where}: `evaluate.instruction_style: harbor` has no wording for `spec_only`; use helpseek")
+    for name in config.bfcl.results:
+        if name in BFCL_OWN_FOLDERS:
+            where = _origin(("bfcl", "results", name), files)
+            raise UserError(f"{where}: `bfcl.results.{name}`: this name is taken; choose another id")
     for key in ("models", "tasksets", "conditions"):
         listed = getattr(evaluate, key)
         if not listed or len(set(listed)) < len(listed):

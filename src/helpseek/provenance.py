@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,11 @@ def digest(*modules: str) -> str:
     return sha.hexdigest()[:12]
 
 
+def content_digest(file: Path) -> str:
+    """Hash (12 hex digits) of the content of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
 def make_importable() -> None:
     """Let child processes import the package from this checkout, whatever Python they run."""
     paths = [str(PACKAGE.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
@@ -63,6 +67,9 @@ def write_manifest(path: Path, config: dict[str, Any]) -> None:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that can change a result."""
+    # Here, because a command that needs no version should not wait for it.
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for name in TRACKED_VERSIONS:
         try:

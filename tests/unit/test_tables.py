@@ -7,12 +7,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from helpseek.records import SCHEMAS, read_table, write_rows
+from helpseek.records import read_table, write_rows
 from helpseek.report.ask_table import ask_quality
 from helpseek.report.formats import readable, write_formats
 from helpseek.report.published import TASK_STATISTICS
 from helpseek.report.tables import complementary, judgment_gap, main_results
 from helpseek.report.task_tables import selection_table, task_checks, task_statistics
+from helpseek.schemas import SCHEMAS
 from helpseek.scoring.ask_f1 import AskCounts, ask_quality_reference
 from helpseek.scoring.ask_f1 import ask_quality as quality_of
 from helpseek.scoring.intervals import wilson

@@ -48,7 +48,7 @@ def judgment_gap_figure(main_results: pd.DataFrame, path: Path) -> None:
     k = _largest_k(main_results)
     panels = _panels(main_results)
     width = max(4.5, 1.2 + 0.85 * main_results["model"].nunique())
-    with _saved(path, (width, 0.4 + 3.0 * len(panels))) as figure:
+    with saved(path, (width, 0.4 + 3.0 * len(panels))) as figure:
         axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
         for axis, (title, rows) in zip(axes, panels, strict=True):
             axis.set_ylabel(f"pass@{k}")
@@ -67,7 +67,7 @@ def precision_recall_figure(ask_quality: pd.DataFrame, path: Path) -> None:
     A model that asks nothing has no precision; it is named under the panel instead.
     """
     panels = _panels(ask_quality)
-    with _saved(path, (0.4 + 4.8 * len(panels), 5.0)) as figure:
+    with saved(path, (0.4 + 4.8 * len(panels), 5.0)) as figure:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, rows) in zip(axes, panels, strict=True):
             silent = list(dict.fromkeys(rows.loc[rows["precision"].isna(), "model"]))
@@ -89,7 +89,7 @@ def _panels(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 @contextmanager
-def _saved(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
+def saved(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
     """A figure of `size` inches, written to `path` at a clean end. Draws without pyplot, so without a display."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,7 +97,9 @@ def _cell(value: Any) -> str:
         return MISSING
     if isinstance(value, float):
         return f"{value:,.{_digits(abs(value))}f}".replace("-", "−")
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int):
         return f"{value:,}".replace("-", "−")
     return str(value)
 

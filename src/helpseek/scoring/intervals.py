@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest
 
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[Array], Array]
@@ -48,6 +47,9 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
     """Wilson score interval of a proportion (Wilson 1927, without continuity correction). NaN when `n` is 0."""
     if n == 0:
         return Interval(math.nan, math.nan, math.nan, 0)
+    # Here, because SciPy takes longer to import than all of a BFCL scoring.
+    from scipy.stats import binomtest
+
     bounds = binomtest(successes, n).proportion_ci(confidence, method="wilson")
     return Interval(successes / n, float(bounds.low), float(bounds.high), n)
 
@@ -59,19 +61,19 @@ def bootstrap_sums(sums: npt.ArrayLike, resampling: Resampling) -> Array:
     """
     rows, counts = np.unique(np.asarray(sums, dtype=np.float64), axis=0, return_counts=True)
     rng = np.random.default_rng(resampling.seed)
-    block = max(1, BLOCK // len(rows))
+    block = max(1, BLOCK // (len(rows) + int(counts.sum())))
     sizes = [min(block, resampling.resamples - start) for start in range(0, resampling.resamples, block)]
     return np.concatenate([_draws(counts, size, rng) @ rows for size in sizes])
 
 
 def _draws(counts: npt.NDArray[np.int64], size: int, rng: np.random.Generator) -> Array:
     """How often each distinct row comes up in `size` draws of all clusters: (size, rows)."""
-    n = int(counts.sum())
-    if len(counts) * MULTINOMIAL_COST < n:
+    n, kinds = int(counts.sum()), len(counts)
+    if kinds * MULTINOMIAL_COST < n:
         return rng.multinomial(n, counts / n, size=size).astype(np.float64)
-    row_of = np.repeat(np.arange(len(counts)), counts)
-    drawn = (np.bincount(row_of[rng.integers(0, n, n)], minlength=len(counts)) for _ in range(size))
-    return np.stack(list(drawn)).astype(np.float64)
+    row_of = np.repeat(np.arange(kinds), counts)
+    cells = row_of[rng.integers(0, n, (size, n))] + kinds * np.arange(size)[:, np.newaxis]
+    return np.bincount(cells.ravel(), minlength=size * kinds).reshape(size, kinds).astype(np.float64)
 
 
 def cluster_bootstraps(

@@ -1,0 +1,1 @@
+"""The commands of `helpseek`, one file a group."""
