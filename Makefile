@@ -26,6 +26,7 @@ demo: $(INSTALLED) ## Run the default experiment and print its tables (minutes, 
 	$(SNAKEMAKE) --quiet host reason
 	@echo; cat results/tables/judgment_gap.md
 	@echo; cut -d'|' -f1,2,4,9,13-15 results/tables/ask_quality.md
+	@echo; cut -d'|' -f1,2,5-8 results/tables/bfcl_scores.md
 	@echo; echo "All tables: results/tables/   figures: results/figures/"
 
 test: $(INSTALLED) ## Run all checks that fit this machine

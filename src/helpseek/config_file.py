@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from helpseek.condition import Condition
-from helpseek.config import Config
+from helpseek.config import Bfcl, Config
 from helpseek.errors import UserError, nearest
 
 SECRET_KEY = re.compile(r"^(api_?key|token|password|secret|authorization)$", re.IGNORECASE)
@@ -189,12 +189,27 @@ def _check_references(config: Config, files: Sequence[Path]) -> None:
     if evaluate.instruction_style == "harbor" and Condition.SPEC_ONLY in evaluate.conditions:
         where = _origin(("evaluate", "instruction_style"), files)
         raise UserError(f"{where}: `evaluate.instruction_style: harbor` has no wording for `spec_only`; use helpseek")
-    for name in config.bfcl.results:
-        if name in BFCL_OWN_FOLDERS:
-            where = _origin(("bfcl", "results", name), files)
-            raise UserError(f"{where}: `bfcl.results.{name}`: this name is taken; choose another id")
+    _check_bfcl(config.bfcl, files)
     for key in ("models", "tasksets", "conditions"):
         listed = getattr(evaluate, key)
         if not listed or len(set(listed)) < len(listed):
             where = _origin(("evaluate", key), files)
             raise UserError(f"{where}: `evaluate.{key}` needs at least one entry, none of them twice")
+
+
+def _check_bfcl(bfcl: Bfcl, files: Sequence[Path]) -> None:
+    """Ids of models must not be folders of ours; each group compares its prompts with exactly one `plain`."""
+    for name in bfcl.results:
+        if name in BFCL_OWN_FOLDERS:
+            where = _origin(("bfcl", "results", name), files)
+            raise UserError(f"{where}: `bfcl.results.{name}`: this name is taken; choose another id")
+    groups = {spec.group for spec in bfcl.results.values() if spec.group}
+    for group in sorted(groups):
+        members = {name: spec.prompt for name, spec in bfcl.results.items() if spec.group == group}
+        if list(members.values()).count("plain") != 1:
+            where = _origin(("bfcl", "results", next(iter(members))), files)
+            found = ", ".join(f"{name}: {prompt}" for name, prompt in members.items())
+            raise UserError(
+                f"{where}: `bfcl.results`: group `{group}` needs exactly one entry with `prompt: plain`, which the "
+                f"others are compared with; found {found}"
+            )

@@ -110,7 +110,7 @@ def effect(body, helpers=""):
         ("def f(self, v):\n    self._here.append(v)", "items"),
         ("def f(self, k):\n    if k:\n        return {'error': 'no'}\n    self.count = 1", "count"),
         (
-            "def f(self, k):\n    try:\n        self.items.remove(k)\n    except KeyError:\n        return {'error': ''}",
+            "def f(self, k):\n    try:\n        self.items.pop(k)\n    except KeyError:\n        return {'error': 1}",
             "items",
         ),
         ("def f(self, k):\n    while self.items:\n        self.items.pop()", "items"),

@@ -161,4 +161,4 @@ def build_decisions(model: str, params: Mapping[str, Any], index_file: str, outp
     for note in card.notes:
         sys.stderr.write(f"{model}: {note}\n")
     write_rows(Path(outputs["decisions"]), "bfcl_decisions", decision_rows(card, index))
-    write_rows(Path(outputs["readings"]), "bfcl_readings", reading_rows(card))
+    write_rows(Path(outputs["readings"]), "bfcl_readings", reading_rows(card, index))

@@ -47,11 +47,12 @@ def decision_rows(card: Scorecard, index: Index) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def reading_rows(card: Scorecard) -> Iterator[dict[str, Any]]:
+def reading_rows(card: Scorecard, index: Index) -> Iterator[dict[str, Any]]:
     """Rows of a `bfcl_readings` table of one model."""
-    for variant, score in card.variants:
+    variants, sensitivities = card.readings(index)
+    for variant, score in variants:
         yield _reading(card, variant.name, variant.meaning, score, None)
-    for option in card.sensitivities:
+    for option in sensitivities:
         yield _reading(card, f"{option.option}={option.value}", option.meaning, option.score, option.changed)
 
 

@@ -53,13 +53,14 @@ def _rate(card: Scorecard, name: str) -> str:
     return f"{estimate} [{percent(interval.low)}, {percent(interval.high)}]"
 
 
-def sensitivity_table(cards: Sequence[Scorecard]) -> str:
+def sensitivity_table(cards: Sequence[Scorecard], index: Index) -> str:
     """Variants and options of each model: what each would change."""
     rows: list[tuple[str, ...]] = [("model", "reading", "n", "act", "hold", "decision", "sides changed", "meaning")]
     for card in cards:
-        for variant, score in card.variants:
+        variants, sensitivities = card.readings(index)
+        for variant, score in variants:
             rows.append((card.model, variant.name, *_short(score.n_scored, score.rates), "", variant.meaning))
-        for option in card.sensitivities:
+        for option in sensitivities:
             short = _short(option.score.n_scored, option.score.rates)
             rows.append((card.model, f"{option.option}={option.value}", *short, str(option.changed), option.meaning))
     return aligned(rows)

@@ -64,8 +64,6 @@ class Scorecard:
     """Empty when none were asked for."""
     partial: bool
     """Too few anchors were reached for a rate to describe the model."""
-    variants: list[tuple[Variant, Score]]
-    sensitivities: list[Sensitivity]
     official: OfficialScores | None
     problems: Mapping[str, int]
     """Lines that gave no rollout, by kind."""
@@ -74,6 +72,14 @@ class Scorecard:
     @property
     def model(self) -> str:
         return self.files.model
+
+    def readings(self, index: Index) -> tuple[list[tuple[Variant, Score]], list[Sensitivity]]:
+        """The same outputs under other readings: every variant, and each ambiguous rule turned."""
+        pairs = within(self.observed, self.options.definition)
+        return (
+            variants(self.observed, index, self.options.definition, self.options.rules),
+            sensitivities(pairs, index, self.options.rules),
+        )
 
     @property
     def official_base(self) -> float | None:
@@ -133,8 +139,6 @@ def score_model(files: ModelFiles, index: Index, options: Options) -> Scorecard:
         coverage=covered,
         intervals=intervals,
         partial=partial,
-        variants=variants(observed, index, options.definition, options.rules),
-        sensitivities=sensitivities(pairs, index, options.rules),
         official=official,
         problems=Counter(problem.kind for problem in outputs.problems),
         notes=(*files.notes, *note, *_problem_notes(outputs)),
@@ -151,7 +155,7 @@ def _refusal(files: ModelFiles, covered: Coverage, pairs: list[PairSides]) -> st
     return (
         f"{files.folder}: only {covered.reached_pairs} of {covered.n_pairs} pairs reach the scored turn on both "
         f"sides, fewer than {MIN_REACHED:.0%} ({counts}; {reason}); rates would describe what is missing, not the "
-        f"model. `--allow-partial` scores what is there and marks it"
+        f"model. `--allow-partial` (`bfcl.allow_partial` in a config) scores what is there and marks it"
     )
 
 
@@ -184,8 +188,8 @@ def _problem_notes(outputs: Outputs) -> tuple[str, ...]:
     )
 
 
-def as_json(card: Scorecard) -> str:
-    """One line: rates from 0 to 1, null where undefined."""
+def as_json(card: Scorecard, index: Index | None = None) -> str:
+    """One line: rates from 0 to 1, null where undefined; with `index`, other readings too."""
     covered = card.coverage
     content: dict[str, Any] = {
         "model": card.model,
@@ -207,13 +211,15 @@ def as_json(card: Scorecard) -> str:
         "official_base": card.official_base,
         "official_miss": card.official_miss,
         "official_accuracy": card.official.accuracy if card.official else None,
-        "variants": {v.name: {"n_scored": s.n_scored, **_numbers(s.rates)} for v, s in card.variants},
-        "sensitivities": {
-            f"{s.option}={s.value}": {"changed_sides": s.changed, **_numbers(s.score.rates)} for s in card.sensitivities
-        },
         "problems": card.problems,
         "notes": card.notes,
     }
+    if index is not None:
+        found, turned = card.readings(index)
+        content["variants"] = {v.name: {"n_scored": s.n_scored, **_numbers(s.rates)} for v, s in found}
+        content["sensitivities"] = {
+            f"{one.option}={one.value}": {"changed_sides": one.changed, **_numbers(one.score.rates)} for one in turned
+        }
     return json.dumps(content, ensure_ascii=False)
 
 

@@ -10,7 +10,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +74,7 @@ def read_step(raw: Any, parameters: Parameters, logged: Mapping[str, Any] | None
         if isinstance(raw, str):
             return _read_string(raw, parameters, logged)
         pieces = list(_flatten(raw))
-        calls = tuple(attempt for piece in pieces if isinstance(piece, Mapping) for attempt in _of_mapping(piece))
+        calls = tuple(attempt for piece in pieces if isinstance(piece, dict) for attempt in _of_mapping(piece))
         prose = "\n".join(_prose(piece) for piece in pieces).strip()
         if calls:
             return Step(calls, prose)
@@ -89,9 +89,9 @@ def read_step(raw: Any, parameters: Parameters, logged: Mapping[str, Any] | None
 def _flatten(raw: Any, depth: int = 0) -> Iterator[Any]:
     if raw is None:
         return
-    if isinstance(raw, str | Mapping):
+    if isinstance(raw, str | dict):
         yield raw
-    elif isinstance(raw, Sequence) and depth < MAX_DEPTH:
+    elif isinstance(raw, list) and depth < MAX_DEPTH:
         for piece in raw:
             yield from _flatten(piece, depth + 1)
     else:
@@ -108,17 +108,17 @@ def _prose(piece: Any) -> str:
 def _of_mapping(piece: Mapping[str, Any]) -> list[Attempt]:
     """Calls of one JSON object: `{name: arguments}`, `{"name", "arguments"}` and their kin. A text block has none."""
     for function in (piece.get("function"), piece.get("function_call"), piece):
-        if isinstance(function, Mapping):
+        if isinstance(function, dict):
             named = _named(function)
             if named is not None:
                 return [named]
     if isinstance(piece.get("tool_calls"), list):
-        return [attempt for part in piece["tool_calls"] if isinstance(part, Mapping) for attempt in _of_mapping(part)]
+        return [attempt for part in piece["tool_calls"] if isinstance(part, dict) for attempt in _of_mapping(part)]
     if "text" in piece or piece.get("type") in ("text", "thinking", "reasoning") or "content" in piece:
         return []
     if isinstance(piece.get("function"), str):
         return [_attempt(piece["function"], piece.get("arguments", piece.get("args", {})))]
-    if not all(isinstance(value, Mapping | str | None) for value in piece.values()):
+    if not all(isinstance(value, dict | str | None) for value in piece.values()):
         raise Unreadable("an object that is no call of any known form")
     return [_attempt(name, arguments) for name, arguments in piece.items()]
 
@@ -151,9 +151,9 @@ def _attempt(name: str, arguments: Any, form: str = STRUCTURED) -> Attempt:
         if not isinstance(value, dict):
             return Attempt(Call(plain, {}, raw=arguments), form, suffix)
         arguments = value
-    if not isinstance(arguments, Mapping):
+    if not isinstance(arguments, dict):
         return Attempt(Call(plain, {}, raw=str(arguments)), form, suffix)
-    return Attempt(Call(plain, dict(arguments)), form, suffix)
+    return Attempt(Call(plain, arguments), form, suffix)
 
 
 def _read_string(raw: str, parameters: Parameters, logged: Mapping[str, Any] | None) -> Step:
@@ -184,7 +184,7 @@ def _from_log(raw: str, parameters: Parameters, logged: Mapping[str, Any]) -> St
 
 def _decoded(entry: Any, parameters: Parameters) -> Iterator[Attempt]:
     """One entry of `model_response_decoded`: a call in Python syntax, or an object."""
-    if isinstance(entry, Mapping):
+    if isinstance(entry, dict):
         yield from _of_mapping(entry)
     elif isinstance(entry, str):
         name, _, rest = entry.partition("(")
@@ -239,7 +239,7 @@ def _as_json(text: str) -> list[Attempt] | None:
         except (ValueError, RecursionError):
             continue
         objects = [piece for value in values for piece in (value if isinstance(value, list) else [value])]
-        if not all(isinstance(piece, Mapping) for piece in objects):
+        if not all(isinstance(piece, dict) for piece in objects):
             return None
         try:
             return [Attempt(a.call, TEXT, a.suffix) for piece in objects for a in _of_mapping(piece)]

@@ -101,11 +101,11 @@ def score(
     cards, faults = score_directories(directories, index, options)
     if as_json:
         for card in cards:
-            click.echo(json_line(card))
+            click.echo(json_line(card, index if sensitivity else None))
     elif cards:
         click.echo(score_table(cards))
         if sensitivity:
-            click.echo("\n" + sensitivity_table(cards))
+            click.echo("\n" + sensitivity_table(cards, index))
     if out and cards:
         from helpseek.bfcl.decision_rows import write_decisions
 

@@ -38,9 +38,10 @@ def scored(rows: pd.DataFrame) -> list[Scored]:
 
 
 def bfcl_scores(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """One row a model, best decision first: rates with intervals, what is missing, and BFCL's own score."""
+    """One row a model, best decision first, partial ones last: rates with intervals, what is missing, BFCL's score."""
     table = pd.DataFrame([_score_row(model, part, resampling) for model, part in _models(rows)])
-    return table.sort_values("decision_accuracy", ascending=False, ignore_index=True) if len(table) else table
+    order = {"by": ["partial", "decision_accuracy"], "ascending": [True, False], "ignore_index": True}
+    return table.sort_values(**order) if len(table) else table
 
 
 def _score_row(model: str, rows: pd.DataFrame, resampling: Resampling) -> dict[str, Any]:

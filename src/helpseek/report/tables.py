@@ -1,4 +1,4 @@
-"""The tables over episodes. Pure functions: frames under `records.SCHEMAS` in, one plain frame out.
+"""The tables over episodes. Pure functions: frames under `schemas.SCHEMAS` in, one plain frame out.
 
 Each estimate is followed by `_low` and `_high`: Wilson where it is a proportion of tasks, bootstrap by task elsewhere.
 Episodes that ended in `infra_error` are counted in `n_infra_error` and in no estimate.
