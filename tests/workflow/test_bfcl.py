@@ -58,7 +58,7 @@ def test_mistakes_are_one_paragraph(folder, tmp_path, bfcl_dataset):
     overlay.write_text("bfcl: {results: {mine: {path: no/such}}}\n")
     done = snakemake(tmp_path, "-n", "bfcl", config=overlay)
     assert done.returncode != 0
-    assert "`bfcl.results.mine.path`: no/such: no such directory" in done.stderr
+    assert "`bfcl.results.mine.path`: no/such: no such directory" in done.stdout + done.stderr
     write_model(tmp_path / "few", bfcl_dataset, lambda category, rows: rows[:20])
     overlay.write_text("bfcl: {results: {few: {path: few}}, references: []}\n")
     done = snakemake(tmp_path, "bfcl", config=overlay)
