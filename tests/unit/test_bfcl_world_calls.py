@@ -2,6 +2,7 @@
 
 import textwrap
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_executing_gold_confirms_it(derived, bfcl_package, bfcl_dataset):
 def test_the_gold_defect_that_execution_shows(bfcl_package, bfcl_dataset):
     calls = execute(bfcl_package, [bfcl_dataset.items["multi_turn_base_188"]])
     assert [call.function for call in calls if call.failure] == ["authenticate_twitter"]
+
+
+def test_long_context_items_run_in_their_longer_world(bfcl_package, bfcl_dataset):
+    item = bfcl_dataset.items["multi_turn_long_context_0"]
+    long, short = (execute(bfcl_package, [one]) for one in (item, replace(item, category="base")))
+    assert [call.function for call in long] == [call.function for call in short]
+    assert long != short
 
 
 def test_a_package_that_cannot_run(tmp_path, bfcl_dataset):
@@ -116,6 +124,15 @@ def effect(body, helpers=""):
         ("def f(self, k):\n    while self.items:\n        self.items.pop()", "items"),
         ("def f(self, k):\n    if (found := self._find(k)) is not None:\n        found['seen'] = 1", "items"),
         ("def f(self, v):\n    box = {}\n    box['inner'] = self.items\n    box['inner'].append(v)", "items"),
+        ("def f(self):\n    alias = self.items\n    alias += [1]", "items"),
+        ("def f(self):\n    box = []\n    for _ in 'ab':\n        box.append(1)\n        box = self.items", "items"),
+        ("def f(self, v):\n    self._there.append(v)\n\ndef _move(self):\n    self._there = self.items", "items"),
+        ("def f(self, v):\n    match v:\n        case 1:\n            self.count = v", "count"),
+        ("def f(self, v):\n    def put():\n        self.items.append(v)\n    put()", "items"),
+        ("def f(self, v):\n    def put(box):\n        box.append(v)\n    put(self.items)", "items"),
+        ("def f(self, v):\n    def put(box):\n        box.append(v)\n    put(box=self.items)", "items"),
+        ("def f(self, v):\n    sum(map(lambda i: self.items.append(i), v))", "items"),
+        ("def f(self):\n    with open('x') as self.count:\n        pass", "count"),
     ],
 )
 def test_what_writes_public_state(body, attribute):
@@ -142,10 +159,19 @@ def test_what_writes_public_state(body, attribute):
         "def f(self, v):\n    total = self.count\n    total += 1\n    return total",
         "def f(self, v):\n    self._helper([], v)",
         "def f(self, v):\n    groups = {}\n    for i in self.items:\n        groups.setdefault(i, []).append(v)",
+        "def f(self, v):\n    def put(box):\n        box.append(v)\n    put([])\n    return self.items",
+        "def f(self):\n    return sorted(self.items, key=lambda item: item['key'])",
     ],
 )
 def test_what_only_reads(body):
     assert effect(body).kind == "read", effect(body)
+
+
+def test_a_login_is_a_session_only_while_nothing_else_writes_what_it_writes():
+    login = "class API:\n    def login(self):\n        self.user = 1\n"
+    other = "    def rename(self):\n        self.user = 2\n"
+    assert [one.kind for one in class_effects(login, "API")] == ["session"]
+    assert [one.kind for one in class_effects(login + other, "API")] == ["world", "world"]
 
 
 def test_private_state_is_named_in_the_reason():

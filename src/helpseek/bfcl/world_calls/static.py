@@ -1,7 +1,9 @@
 """Which attributes a method may change, read off its source: aliases, helpers and nested objects followed.
 
 The analysis takes every path but those that end in refusal, and merges what paths say about a name. It knows the
-built-in containers, the methods of the API class and those of the classes beside it in the same file.
+built-in containers, the methods of the API class and those of the classes beside it in the same file. A function inside
+a method counts as called where it stands. Not followed: `setattr`, `vars`, `self` or a bound method under another name,
+module functions. Executing the gold calls is the check on that.
 """
 
 from __future__ import annotations
@@ -102,10 +104,12 @@ class _Method:
         self.names: dict[str, Origins] = {name: root(f"parameter {name}") for name in self.parameters}
         if not own:
             self.names[self.self_name] = root("parameter self")
+        self.inner: dict[str, list[str]] = {}
+        """Functions inside the method -> their parameters, which are names like any other here."""
         self.found = Summary()
 
     def run(self) -> Summary:
-        # Twice, so that a name bound late in a loop is known at its start.
+        # Twice, so that a name bound late in a loop, or by a call of an inner function, is known before.
         for _ in range(2):
             self.found.writes.clear()
             self.block(self.function.body, frozenset())
@@ -144,7 +148,16 @@ class _Method:
                     self.block(part, given)
             case ast.With(items=items, body=body):
                 for item in items:
-                    self.value(item.context_expr, given)
+                    origins = self.value(item.context_expr, given)
+                    if item.optional_vars is not None:
+                        self.bind(item.optional_vars, origins, node, given)
+                self.block(body, given)
+            case ast.Match(subject=subject, cases=cases):
+                self.value(subject, given)
+                for one in cases:
+                    self.block(one.body, given)
+            case ast.FunctionDef(name=name, args=parameters, body=body):
+                self.inner[name] = [argument.arg for argument in parameters.args]
                 self.block(body, given)
             case ast.Assign(targets=targets, value=value):
                 origins = self.value(value, given)
@@ -262,6 +275,10 @@ class _Method:
                 if method in GIVES_ELEMENTS:
                     return elements(origins)
                 return container(origins) if method in GIVES_CONTAINER else NONE
+            case ast.Name(id=name) if name in self.inner:
+                passed = dict(zip(self.inner[name], arguments, strict=False)) | keywords
+                for parameter, origins in passed.items():
+                    self.names[parameter] = self.names.get(parameter, NONE) | origins
             case ast.Name(id=name) if name in GIVES_CONTAINER:
                 return container(NONE.union(*arguments))
             case ast.Name(id=name) if name in GIVES_ELEMENT_OF_ARGUMENT:
