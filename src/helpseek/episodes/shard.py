@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from helpseek import config
+from helpseek.cluster.lock import LostLock
+from helpseek.cluster.walltime import Left, exit_for_retry, leave_in_time
 from helpseek.condition import Condition
 from helpseek.environments.sql_guard import SqlGuard, SqlLimits
 from helpseek.episodes.episode import Services, Setting
@@ -42,7 +44,8 @@ def evaluate_shard(
 ) -> None:
     """Run one shard. `ids` are the rule's wildcards; `params` hold the sections of the config that change a result.
 
-    Raises `UserError` when the split holds no usable task.
+    Told to end, or near the job's time limit, it leaves with an exit code that Snakemake retries; what has finished is
+    kept. Raises `UserError` when the split holds no usable task.
     """
     # At once: the journal holds what has finished, and waiting for the episodes in flight could take minutes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -75,7 +78,11 @@ def evaluate_shard(
             build_model=model_builder(model, concurrency),
         )
         files = ShardFiles(*(Path(outputs[table]) for table in ("episodes", "steps", "questions")))
-        run_shard(setting, runs, services, files, concurrency)
+        with leave_in_time() as leave:
+            try:
+                run_shard(setting, runs, services, files, concurrency, leave)
+            except (Left, LostLock) as reason:
+                exit_for_retry(str(reason))
 
 
 def sql_limits(sql: config.Sql) -> tuple[SqlLimits, SqlLimits]:

@@ -1,0 +1,1 @@
+"""What running on a cluster asks for: locks across hosts, walltime, this workflow's jobs, native options, a doctor."""
