@@ -11,6 +11,8 @@ rule install_bfcl:
         package=directory("results/bfcl/package"),
     log:
         "results/logs/install_bfcl.log",
+    conda:
+        "../envs/analysis.yaml"
     params:
         wheel=str(CONFIG.bfcl.wheel or ""),
         code=digest("bfcl/data"),
