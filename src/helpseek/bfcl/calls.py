@@ -21,7 +21,11 @@ class Call:
     @property
     def text(self) -> str:
         """As people write it: `name(argument=value)`."""
-        inside = self.raw if self.raw is not None else ", ".join(f"{k}={v!r}" for k, v in self.arguments.items())
+        try:
+            inside = self.raw if self.raw is not None else ", ".join(f"{k}={v!r}" for k, v in self.arguments.items())
+        except ValueError:
+            # Python refuses to write out an integer of thousands of digits.
+            inside = "…"
         return f"{self.name}({inside})"
 
 
