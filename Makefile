@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SNAKEMAKE := $(BIN)/snakemake
 CONFIGS := $(wildcard configs/*.yaml)
-PROFILES := $(filter-out profiles/default,$(wildcard profiles/*))
+PROFILES := $(filter-out profiles/default/,$(dir $(wildcard profiles/*/config.yaml profiles/examples/*/config.yaml)))
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint docs clean

@@ -14,6 +14,7 @@ include: "rules/oracle.smk"
 include: "rules/evaluate.smk"
 include: "rules/tables.smk"
 include: "rules/bfcl.smk"
+include: "workflow/cluster.smk"
 
 
 wildcard_constraints:
@@ -25,6 +26,11 @@ wildcard_constraints:
     shard=r"\d+",
 
 
+onstart:
+    # So that `helpseek jobs` tells this run's jobs from those of one that was killed.
+    record_master(Path.cwd())
+
+
 localrules:
     all,
     tasks,
@@ -32,6 +38,8 @@ localrules:
     eval,
     tables,
     bfcl,
+    rulegraph,
+    draw_rulegraph,
 
 
 rule all:
@@ -71,3 +79,8 @@ rule tables:
 rule bfcl:
     input:
         bfcl_files(),
+
+
+rule rulegraph:
+    input:
+        "results/figures/rulegraph.svg",

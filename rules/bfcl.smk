@@ -34,8 +34,8 @@ rule derive_world_calls:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         world=CONFIG.bfcl.world.model_dump(mode="json"),
         code=digest("bfcl/calls", "bfcl/world_calls"),
@@ -62,8 +62,8 @@ rule make_bfcl_pairs:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         world=CONFIG.bfcl.world.model_dump(mode="json"),
         code=digest(
@@ -91,8 +91,8 @@ rule write_bfcl_reference:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         code=digest("bfcl/data", "bfcl/calls", "bfcl/pairs", "bfcl/reference"),
     message:
@@ -116,8 +116,8 @@ rule score_bfcl:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         directory=bfcl_directory_of,
         scores=lambda wildcards: bfcl_score_folder(wildcards.model),
@@ -148,8 +148,8 @@ rule make_bfcl_tables:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=scaled(2000),
+        runtime=scaled(20),
     params:
         pairs=CONFIG.bfcl.pairs,
         groups=bfcl_groups(),

@@ -21,8 +21,8 @@ rule evaluate:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=scaled(4000),
+        runtime=scaled(240),
         # Neither changes a result, so neither is a param that would rerun a shard.
         concurrency=CONFIG.evaluate.concurrency,
         sql_workers=CONFIG.sql.workers,

@@ -17,8 +17,8 @@ rule validate_oracle:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=scaled(2000),
+        runtime=scaled(60),
     params:
         judge=judge_of,
         validation=CONFIG.oracle.validation.model_dump(mode="json"),

@@ -20,8 +20,8 @@ rule make_tables:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=scaled(4000),
+        runtime=scaled(30),
     params:
         tables=CONFIG.tables.model_dump(mode="json"),
         attempts=CONFIG.evaluate.attempts,
@@ -50,8 +50,8 @@ rule make_figures:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         code=digest("report"),
     message:
@@ -72,8 +72,8 @@ rule write_manifest:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         config=CONFIG.model_dump(mode="json"),
         code=digest("provenance"),
@@ -81,3 +81,21 @@ rule write_manifest:
         "Write what was run: configuration, versions, commit"
     script:
         "../scripts/write_manifest.py"
+
+
+rule draw_rulegraph:
+    output:
+        rulegraph="results/figures/rulegraph.svg",
+    log:
+        "results/logs/draw_rulegraph.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        snakefile=f"{workflow.basedir}/Snakefile",
+        configfiles=[str(path) for path in OVERLAYS],
+        targets=TARGETS,
+        code=digest("report"),
+    message:
+        "Draw the rules of the workflow"
+    script:
+        "../scripts/draw_rulegraph.py"

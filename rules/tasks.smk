@@ -16,8 +16,8 @@ rule generate_tasks:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=20,
+        mem_mb=scaled(1000),
+        runtime=scaled(20),
     params:
         spec=taskset_of,
         seed=CONFIG.seed,
@@ -42,8 +42,8 @@ rule import_tasks:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=20,
+        mem_mb=scaled(1000),
+        runtime=scaled(20),
     params:
         spec=taskset_of,
         seed=CONFIG.seed,
@@ -68,8 +68,8 @@ rule check_tasks:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=scaled(2000),
+        runtime=scaled(30),
     params:
         sql=CONFIG.sql.model_dump(mode="json", exclude={"workers"}),
         code=digest("tasks", "environments", "scoring/sql_match"),
@@ -93,8 +93,8 @@ rule embed_texts:
         "../envs/analysis.yaml"
     threads: 2
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=scaled(2000),
+        runtime=scaled(30),
     params:
         code=digest("oracle/embedding", "models/reference"),
     message:
@@ -116,8 +116,8 @@ rule select_tasks:
     conda:
         "../envs/analysis.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=scaled(1000),
+        runtime=scaled(10),
     params:
         max_blocked_pass_rate=CONFIG.selection.max_blocked_pass_rate,
         min_full_info_pass_rate=CONFIG.selection.min_full_info_pass_rate,

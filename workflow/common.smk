@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 from helpseek.bfcl.official import find_scores, score_files
 from helpseek.bfcl.output_files import SCORED_CATEGORIES as BFCL_CATEGORIES
 from helpseek.bfcl.output_files import find_models
+from helpseek.cluster.master import record_master
 from helpseek.config_file import parse_config
 from helpseek.errors import UserError
 from helpseek.provenance import digest, make_importable
@@ -39,6 +40,8 @@ TABLES = (
     "oracle_validation",
     "oracle_by_task",
 )
+# Named stages, which a user asks for.
+TARGETS = ("all", "tasks", "oracle", "eval", "tables", "bfcl", "rulegraph")
 FORMATS = ("parquet", "csv", "md", "tex")
 FIGURES = ("judgment_gap", "precision_recall")
 BFCL_TABLES = (
@@ -68,6 +71,11 @@ EPISODE_CODE = (
     "tasks/instructions",
     "tasks/task",
 )
+
+
+def scaled(amount):
+    """A resource that grows with each attempt: a job that ran out of it gets more."""
+    return lambda wildcards, attempt: amount * attempt
 
 
 def section(name, key):

@@ -39,6 +39,12 @@ class Owner:
     born: str
     job: str
 
+    @classmethod
+    def here(cls) -> Owner:
+        """This process."""
+        pid = os.getpid()
+        return cls(uuid.uuid4().hex, socket.gethostname(), pid, _born(pid), own_job())
+
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}" + (f", job {self.job}" if self.job else "")
 
@@ -57,8 +63,7 @@ class FileLock:
         self.path = path
         self.wait = bool(own_job()) if wait is None else wait
         self.poll_s = poll_s
-        pid = os.getpid()
-        self.owner = Owner(uuid.uuid4().hex, socket.gethostname(), pid, _born(pid), own_job())
+        self.owner = Owner.here()
         self._stop = threading.Event()
 
     def __enter__(self) -> FileLock:
