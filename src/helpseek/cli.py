@@ -6,6 +6,7 @@ import click
 
 from helpseek import __version__
 from helpseek.commands.bfcl import bfcl
+from helpseek.commands.doctor import doctor
 from helpseek.commands.jobs import jobs
 from helpseek.commands.tasks import tasks
 from helpseek.commands.workflow import calibrate, config, docs, why
@@ -18,7 +19,7 @@ def app() -> None:
     """Measure, train and guard knowing when to ask a human. The pipeline itself runs with `snakemake`."""
 
 
-for command in (tasks, bfcl, config, calibrate, why, jobs, docs):
+for command in (tasks, bfcl, config, calibrate, why, doctor, jobs, docs):
     app.add_command(command)
 
 

@@ -226,6 +226,21 @@ class Selection(Section):
     """At least one model must pass a kept task with full information in this share of attempts."""
 
 
+class RewardWeights(Section):
+    """What an episode earns (HiL-Bench, Equations 3 and 4); the defaults are the paper's."""
+
+    relevant: float = 0.3
+    """A question that targets a registered blocker not resolved before."""
+    irrelevant: float = -0.1
+    """Any other question."""
+    coverage: float = 1.0
+    """Times the share of blockers discovered, at the end."""
+    success: float = 0.0
+    """A right submission; the paper's reward never pays for one."""
+    max_questions: int | None = Field(None, ge=1)
+    """Questions after these pay nothing and cost as irrelevant ones; null: no cap."""
+
+
 class Tables(Section):
     """How intervals are made."""
 

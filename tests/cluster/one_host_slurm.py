@@ -54,7 +54,11 @@ def profile(folder: Path, name: str = "slurm", /, without: tuple[str, ...] = (),
     settings = yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
     resources = settings["default-resources"] | {"slurm_account": "lab"} | changes.pop("default_resources", {})
     settings |= {key.replace("_", "-"): value for key, value in changes.items()}
-    settings |= {"default-resources": resources, "slurm-init-seconds-before-status-checks": 1, "latency-wait": 10}
+    settings |= {
+        "default-resources": resources,
+        "helpseek-slurm-init-seconds-before-status-checks": 1,
+        "latency-wait": 10,
+    }
     path = folder / "profile"
     path.mkdir(exist_ok=True)
     (path / "config.yaml").write_text(yaml.safe_dump({key: settings[key] for key in settings if key not in without}))
@@ -104,9 +108,9 @@ class Workflow:
         return [job for job in self.jobs() if "evaluate" in job[4]]
 
     def gpus(self) -> list[int]:
-        """GPUs that Slurm gave to each evaluation."""
+        """GPUs that each evaluation got, as Slurm took the request."""
         shown = [query("scontrol", "show", "job", job[0]) or "" for job in self.evaluations()]
-        return [int(found[1]) for text in shown if (found := re.search(r"\bTRES=\S*gres/gpu=(\d+)", text))]
+        return [int(found[1]) for text in shown if (found := re.search(r"TresPer\w+=gres:gpu:(?:\D\w*:)?(\d+)", text))]
 
     def check_complete(self) -> None:
         """Every episode is there once and was run once; no job, process or lock is left."""

@@ -122,7 +122,7 @@ def a_job_is_cancelled(folder, upstream):
 def a_cancelled_job_read_through_sacct(folder, upstream):
     """As before, without the profile's status command: the executor never sees the end."""
     workflow = sweep(folder, upstream)
-    without = profile(folder, slurm_status_command="sacct")
+    without = profile(folder, helpseek_slurm_status_command="sacct")
     master = workflow.start("eval", "--profile", str(without))
     workflow.wait_for_episodes()
     assert query("scancel", workflow.evaluations()[0][0]) is not None
@@ -132,7 +132,7 @@ def a_cancelled_job_read_through_sacct(folder, upstream):
 
 
 def a_node_goes_down_with_requeue(folder, upstream):
-    """As below, without the profile's `slurm-no-requeue`.
+    """As below, without the profile's `helpseek-slurm-no-requeue`.
 
     Slurm holds the job back for two minutes before it runs again; and where the executor sees the node's failure before
     that, it reads the node's name as `None assigned` and fails.
@@ -140,7 +140,7 @@ def a_node_goes_down_with_requeue(folder, upstream):
     workflow = sweep(folder, upstream)
     brittle = {"slurm_partition": "brittle"}
     master = workflow.start(
-        "eval", "--profile", str(profile(folder, without=("slurm-no-requeue",), default_resources=brittle))
+        "eval", "--profile", str(profile(folder, without=("helpseek-slurm-no-requeue",), default_resources=brittle))
     )
     workflow.wait_for_episodes()
     node = workflow.evaluations()[0][3]
@@ -281,7 +281,7 @@ def without_accounting_through_sacct(folder, upstream):
     """Without the profile's status command: the executor asks a database that is not there."""
     workflow = sweep(folder, upstream)
     with pytest.raises(subprocess.TimeoutExpired):
-        ended(workflow.start("eval", "--profile", str(profile(folder, slurm_status_command="sacct"))), 75)
+        ended(workflow.start("eval", "--profile", str(profile(folder, helpseek_slurm_status_command="sacct"))), 75)
     return workflow
 
 

@@ -37,11 +37,11 @@ def test_the_paper_s_experiment_is_fewer_than_300_jobs(tmp_path):
 @pytest.mark.parametrize("profile", SLURM)
 def test_every_slurm_profile_avoids_the_executor_s_traps(profile):
     said = settings(profile)
-    assert said["slurm-status-command"] == "squeue"
-    assert said["slurm-no-requeue"] is True
+    assert said["helpseek-slurm-status-command"] == "squeue"
+    assert said["helpseek-slurm-no-requeue"] is True
     assert said["retries"] >= 2
     assert said["default-resources"]["mem_mb"] >= 1000
-    if "slurm-array-jobs" in said:
+    if "helpseek-slurm-array-jobs" in said:
         assert said["jobs"] >= 300
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 QUERY_TIMEOUT_S = 30
 # Slurm and Grid Engine name the job of a process like this.
@@ -17,13 +18,34 @@ def own_job(environment: Mapping[str, str] = os.environ) -> str:
     return next((f"{kind}:{environment[name]}" for name, kind in JOB_VARIABLES.items() if environment.get(name)), "")
 
 
-def query(*command: str, timeout_s: float = QUERY_TIMEOUT_S) -> str | None:
-    """Output of a scheduler's command; None when it is absent, fails, or does not answer in time."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command said; `code` is None when it is absent or did not end in time, and `text` says so."""
+
+    code: int | None
+    text: str
+    output: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+
+def ask(*command: str, timeout_s: float = QUERY_TIMEOUT_S) -> Answer:
+    """Run a command that may be absent, fail or hang. `text` is its output and errors together."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+    except subprocess.TimeoutExpired:
+        return Answer(None, f"no answer within {timeout_s:.0f} s")
+    except OSError as error:
+        return Answer(None, f"{command[0]}: {error.strerror}")
+    return Answer(done.returncode, " ".join((done.stdout + " " + done.stderr).split()), done.stdout)
+
+
+def query(*command: str, timeout_s: float = QUERY_TIMEOUT_S) -> str | None:
+    """Output of a scheduler's command; None when it is absent, fails, or does not answer in time."""
+    answer = ask(*command, timeout_s=timeout_s)
+    return answer.output if answer.ok else None
 
 
 def job_is_alive(job: str) -> bool | None:
